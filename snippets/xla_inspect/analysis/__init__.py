@@ -1,4 +1,4 @@
-"""Answers about a capture or a module, as data: launches, fusions, memory, bytes, flops and lines of Python."""
+"""Analyses of a capture (a recorded compilation) or a module: launches, fusions, memory, FLOPs, lines of Python."""
 
 from typing import TYPE_CHECKING
 

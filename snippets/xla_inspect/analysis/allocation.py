@@ -1,4 +1,4 @@
-"""Memory as data: allocations, the values in them, and the live range of each value."""
+"""Data classes for the memory of a compiled program: allocations, their values, and the values' live ranges."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class Allocation:
     """One block of memory, which several values may use one after the other.
 
     Attributes:
-        number: The number of the allocation, in the order of the text.
+        number: The number of the allocation, in the order of `buffer-assignment.txt`, from 0.
         size: Bytes.
         color: The memory space, as in `Value`.
-        page: The page number in the text, which has been 0 on every target so far.
+        page: The page number in `buffer-assignment.txt`, which has been 0 on every target so far.
         parameter: The number of the entry parameter that it contains, or None.
         parameter_index: The tuple index of the value in that parameter; `()` if the parameter is not a tuple.
         shape: The shape of the parameter or of the output, or None if the text does not print it.
@@ -97,7 +97,7 @@ class BufferAssignment:
     allocations: tuple[Allocation, ...]
 
     def values(self) -> Iterator[tuple[Allocation, Value]]:
-        """Yield every value with its allocation, in the order of the text."""
+        """Yield every value with its allocation, in the order of `buffer-assignment.txt`."""
         for allocation in self.allocations:
             for value in allocation.values:
                 yield allocation, value
@@ -112,7 +112,7 @@ class BufferAssignment:
         return {kind: sum(a.size for a in self.allocations if a.kind == kind) for kind in ALLOCATION_KINDS}
 
     def bytes_by_color(self) -> dict[int, int]:
-        """Return the bytes of the allocations in each memory space."""
+        """Return the bytes of the allocations in each memory space, by color in ascending order."""
         sizes: Counter[int] = Counter()
         for allocation in self.allocations:
             sizes[allocation.color] += allocation.size
@@ -121,7 +121,10 @@ class BufferAssignment:
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """The live range of a value: from `start` to `end`, both included, in positions of the instruction sequence."""
+    """The live range of the value with a tuple `index` in the result of an `instruction`.
+
+    It lasts from `start` to `end`, both included; these are positions in `LiveRanges.sequence`.
+    """
 
     instruction: str
     index: tuple[int, ...]
@@ -139,7 +142,7 @@ class LiveRanges:
         ranges: The live range of each value.
         peak_position: The position at which the most bytes are live.
         peak_values: The values that are live at the peak, with their bytes, largest first.
-        breakdown: The lines of the text that attribute the peak to Python operations; may be empty.
+        breakdown: The lines of `live-range.txt` that attribute the peak to Python operations; may be empty.
     """
 
     end: int
@@ -151,7 +154,7 @@ class LiveRanges:
 
     @property
     def peak(self) -> int:
-        """The bytes of the values that are live at the peak, as the text adds them up: on a TPU, without padding."""
+        """The bytes of the values live at the peak, as `live-range.txt` has them: on a TPU, without padding."""
         return sum(size for _, _, size in self.peak_values)
 
     @cached_property

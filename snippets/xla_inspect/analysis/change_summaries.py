@@ -46,7 +46,7 @@ NOTHING = "changed nothing that the text shows"
 
 
 def summarise_change(change: ModuleChange) -> str:
-    """Summarize a change in one line: fused, inlined, removed and added instructions, or the main difference."""
+    """Return one line about a change: the fused, inlined, removed and added instructions, or the main difference."""
     delta = dict(change.opcode_delta)
     parts = [*_inlining(change, delta), *_fusing(change, delta)]
     parts += [words + _where(change) for words in _counts(delta)]
@@ -74,7 +74,7 @@ def summarise_change(change: ModuleChange) -> str:
 
 
 def _aspect(change: ModuleChange, aspect: str) -> str:
-    """Count the instructions that differ in an aspect, with their element types or attributes if these are the same."""
+    """Return words that count the instructions that differ in an aspect, with the types or attribute if all agree."""
     concerned = [instruction for instruction in change.changed if aspect in instruction.aspects]
     words = f"{_WORDS[aspect]} {plural(len(concerned), 'instruction')}"
     if aspect == "element type":
@@ -147,7 +147,7 @@ def _kinds(kinds: Mapping[str, int]) -> Iterator[str]:
 
 
 def _counts(delta: Mapping[str, int], unsaid: frozenset[str] = _PLUMBING) -> Iterator[str]:
-    """Count removed and added instructions by opcode, without those that a summary omits."""
+    """Yield words that count the removed and added instructions by opcode, without the opcodes in `unsaid`."""
     counts = {opcode: count for opcode, count in delta.items() if opcode not in unsaid}
     removals = {opcode: -count for opcode, count in counts.items() if count < 0}
     additions = {opcode: count for opcode, count in counts.items() if count > 0}
@@ -157,7 +157,7 @@ def _counts(delta: Mapping[str, int], unsaid: frozenset[str] = _PLUMBING) -> Ite
 
 
 def _where(change: ModuleChange) -> str:
-    """Return the words " inside fusions" if every added and removed instruction is in a fused computation."""
+    """Return " inside fusions" if every added and removed instruction is in a fused computation, or an empty string."""
     touched = [(change.after, instruction) for instruction in change.added]
     touched += [(change.before, instruction) for instruction in change.removed]
     inside = {id(module): fused_computations(module) for module in (change.before, change.after)}

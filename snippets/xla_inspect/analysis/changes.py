@@ -1,4 +1,4 @@
-"""The changes between two modules, such as those of one pass, as data and in one line."""
+"""The changes between two modules, such as those before and after a pass, as data and in one line of text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class InstructionChange:
 
 @dataclass(frozen=True)
 class ModuleChange:
-    """The difference between two modules; a name that was only renumbered counts in `aspects` but is not a change.
+    """The difference between two modules; an operand that was only renamed is no change of the instruction using it.
 
     Attributes:
         before: The first module.
@@ -88,16 +88,16 @@ class ModuleChange:
 
     @property
     def is_visible(self) -> bool:
-        """True if the texts of the modules differ in more than the numbers in names."""
+        """True if the summary reports any change, even one of names or metadata alone."""
         return self.summary != NOTHING
 
     def aspects(self) -> Counter[str]:
-        """The number of instructions that differ in each aspect."""
+        """Return the number of matched instructions that differ in each aspect."""
         return Counter(aspect for change in self.changed for aspect in change.aspects)
 
 
 def compare_modules(before: Module, after: Module, meanings: Meanings | None = None) -> ModuleChange:
-    """Compare two modules; see `match_instructions` for the matching of their instructions."""
+    """Return the difference between two modules, whose instructions `match_instructions` matches."""
     matching = match_instructions(before, after, meanings)
     backwards = {after: before for before, after in matching.instructions.items()}
     old, new = before.opcode_counts(), after.opcode_counts()
@@ -155,7 +155,7 @@ def _attribute_keys(before: Instruction, after: Instruction) -> Iterator[str]:
 
 
 def _origin(instruction: Instruction) -> dict[str, str]:
-    """Return the metadata without the instruction's own name, which a scheduler records there."""
+    """Return the metadata with an empty `scheduling_name`, the instruction's own name that a scheduler records."""
     return {key: "" if key == "scheduling_name" else value for key, value in instruction.metadata.items()}
 
 

@@ -49,7 +49,7 @@ _ADDRESSING = re.compile(
 
 @dataclass(frozen=True)
 class KernelCode:
-    """The code of one kernel, without parts that differ between two compilations of the same program.
+    """The code of one kernel, without names and notes that differ between compilations of the same program.
 
     Attributes:
         lines: Its instructions in order, without the names of values.
@@ -65,7 +65,7 @@ class KernelCode:
 
     @property
     def digest(self) -> str:
-        """A hash of the instructions."""
+        """A hash of the instructions: 8 hexadecimal digits."""
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()[:8]
 
 
@@ -81,14 +81,14 @@ class CodeSummary:
 
     @property
     def digest(self) -> str:
-        """A hash of the code of all kernels, independent of their names."""
+        """A hash of the code of all kernels, independent of their names: 4 hexadecimal digits."""
         return hashlib.sha256(
             "\n".join(sorted(kernel.digest for kernel in self.kernels.values())).encode()
         ).hexdigest()[:4]
 
     @property
     def instructions(self) -> int:
-        """The number of instructions."""
+        """The number of instructions of all kernels."""
         return sum(len(kernel.lines) for kernel in self.kernels.values())
 
     @property
@@ -98,12 +98,12 @@ class CodeSummary:
 
     @property
     def loops(self) -> Counter[int]:
-        """The number of loops at each depth of nesting."""
+        """The number of loops of all kernels at each depth of nesting."""
         return sum((Counter(kernel.loops) for kernel in self.kernels.values()), Counter[int]())
 
     @property
     def work(self) -> Work:
-        """The number of occurrences of each operation, as in `KernelCode.work`."""
+        """The number of occurrences of each operation in all kernels, by loop depth, as in `KernelCode.work`."""
         total: dict[int, Counter[str]] = {}
         for kernel in self.kernels.values():
             for depth, counts in kernel.work.items():
@@ -134,13 +134,13 @@ def _overlap(first: Counter[str] | None, second: Counter[str] | None) -> float:
 
 
 def summarize_code(pieces: Iterable[Code]) -> CodeSummary | None:
-    """Summarize the code of a program; return None if there is no code to compare."""
+    """Return a summary of a program's code, or None if no piece is in one of the languages in `READ`."""
     kernels = {piece.kernel: summarize_kernel(piece.text) for piece in pieces if piece.language in READ}
     return CodeSummary(kernels) if kernels else None
 
 
 def summarize_kernel(text: str) -> KernelCode:
-    """Return the code of one kernel without names, notes and comments."""
+    """Return the code of one kernel without names, notes and comments, with its loops and operations counted."""
     lines: list[str] = []
     labels: dict[str, int] = {}
     loops: list[tuple[int, int]] = []

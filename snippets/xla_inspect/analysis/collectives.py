@@ -42,7 +42,7 @@ class Collective:
         kind: One of `COLLECTIVE_KINDS`, or `all-reduce-scatter`.
         operand_bytes: The bytes of the operands on each device.
         group: The number of devices in each group.
-        is_async: Whether other instructions run between its start and its end.
+        is_async: Whether other instructions may run between its start and its end.
         instruction: The instruction itself.
         scheduled: Its instruction in the schedule: the collective itself, or the start or fusion that contains it.
         done: The instruction in the schedule that waits for the collective, or `scheduled` if there is none.
@@ -122,7 +122,7 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
 
 
 def _find_done(module: Module, collective: Collective, last: Instruction) -> Instruction:
-    """Return the instruction that waits for a collective: its last step, or the `-done` of its start."""
+    """Return the instruction that waits for a collective: its last step, the `-done` of its start, or else itself."""
     if last is not collective.scheduled and last.computation == collective.scheduled.computation:
         return last
     users = module.users(collective.scheduled)
@@ -162,7 +162,7 @@ def is_async(instruction: Instruction) -> bool:
 
 
 def _climb(instruction: Instruction, module: Module) -> Iterator[Instruction]:
-    """Yield an instruction and its chain of callers, innermost first, up to the entry computation."""
+    """Yield an instruction and its chain of calling instructions, innermost first, up to the entry computation."""
     yield instruction
     while calling := module.callers.get(instruction.computation):
         instruction = calling[-1]

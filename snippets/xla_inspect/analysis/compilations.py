@@ -1,4 +1,4 @@
-"""The traces and compilations of a script by JAX, as plain data."""
+"""Data classes for the recorded traces and compilations of a script by JAX, with their times."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Compilation:
         signature: The arguments of the call; None for JAX's own operations.
         traces: The number of traces.
         compiles: The number of runs of the compiler.
-        tracing_seconds: The time of tracing.
-        lowering_seconds: The time of lowering to StableHLO.
-        compiling_seconds: The time of compilation by XLA.
+        tracing_seconds: The time of tracing, in seconds.
+        lowering_seconds: The time of lowering to StableHLO, in seconds.
+        compiling_seconds: The time of compilation by XLA, in seconds.
     """
 
     function: str
@@ -45,11 +45,11 @@ class Compilation:
 
 @dataclass(frozen=True)
 class ScriptRun:
-    """A script that ran.
+    """One recorded run of a script, with the traces and compilations by JAX during it.
 
     Attributes:
         script: The file or module of the script, as the user wrote it.
-        seconds: The running time of the script.
+        seconds: The running time of the script, in seconds.
         compilations: The traces and compilations by JAX, in order.
     """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def count_multiplications(
     attributes: Mapping[str, str], inputs: Sequence[int], kernel: Sequence[int], outputs: Sequence[int]
 ) -> int:
-    """Return the number of pairs of elements that a convolution multiplies.
+    """Return the number of pairs of elements that a convolution multiplies, without padding and dilation holes.
 
     The rule is that of `HloCostAnalysis::GetConvolutionFlops` (xla/service/hlo_cost_analysis.cc).
 

@@ -52,7 +52,7 @@ type _Value = Flow | tuple[_Value, ...]
 
 
 def trace_flow(computation: Computation) -> FlowGraph:
-    """Follow each value of a computation through tuples and renaming to the instructions that use it."""
+    """Return the data-flow graph of a computation: each value is followed through tuples and renaming to its users."""
     values: dict[str, _Value] = {}
     nodes: list[Instruction] = []
     edges: dict[Flow, None] = {}
@@ -93,7 +93,7 @@ def _make_value(instruction: Instruction, operands: Sequence[_Value]) -> _Value:
 
 
 def _list_made(values: Sequence[_Value]) -> Iterator[Flow]:
-    """Yield the values that instructions produced, including those in tuples."""
+    """Yield the single values among some values, including those inside tuples."""
     for value in values:
         if isinstance(value, Flow):
             yield value

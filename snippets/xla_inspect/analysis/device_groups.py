@@ -34,7 +34,7 @@ _MOST_AXES = 10
 
 @dataclass(frozen=True)
 class Mesh:
-    """The layout of a program's devices.
+    """The arrangement of a program's devices along named axes.
 
     Attributes:
         axes: The names and sizes of the axes, outermost first.
@@ -46,7 +46,7 @@ class Mesh:
 
     @property
     def size(self) -> int:
-        """The number of devices."""
+        """The number of devices of the mesh."""
         return math.prod(size for _, size in self.axes)
 
     @cached_property
@@ -109,7 +109,7 @@ class Mesh:
 
 
 def find_mesh(capture: Capture, call_axes: Iterable[tuple[str, int]] = ()) -> Mesh | None:
-    """Return the mesh whose axis names a program uses, or None if it has no mesh.
+    """Return the largest mesh with axis names in a program, or None without a mesh of several known devices.
 
     Args:
         capture: The capture; its StableHLO contains Shardy's meshes, and its imported module those of HLO shardings.
@@ -170,7 +170,7 @@ def count_group(text: str, count: int) -> int:
 
 
 def read_pairs(instruction: Instruction) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of source and target devices of a permutation."""
+    """Return the pairs of source and target devices of a `collective-permute`; empty for another instruction."""
     text = instruction.attributes.get("source_target_pairs", "")
     return tuple((int(source), int(target)) for source, target in _PAIR.findall(text))
 
@@ -186,7 +186,7 @@ def _factor(number: int) -> list[int]:
 
 
 def _transpose(sizes: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Return the numbers from 0 in an array of these sizes, read with the axes in another order."""
+    """Return the elements of a row-major array that counts up from 0, read with its axes in another order."""
     strides = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
     return [
         sum(value * strides[at] for value, at in zip(place, order, strict=True))

@@ -1,4 +1,4 @@
-"""The operations of each launch by element type, with matrix products separate, because hardware has units for them.
+"""Counts of an instruction's arithmetic operations by element type, with matrix products and convolutions apart.
 
 The rules are those of XLA's own cost analysis (`xla/service/hlo_cost_analysis.cc`), so that totals can be compared with
 it. The differences are intentional:
@@ -38,7 +38,7 @@ ARITHMETIC = frozenset(name for name, category in CATEGORY.items() if category =
 """Element-wise operations that count as one operation per element of any type, as in XLA's analysis."""
 
 LABELS = frozenset({"AllocateBuffer", "AsyncCollectiveDone", "AsyncCollectiveStart", "Sharding"})
-"""Custom calls that compute nothing."""
+"""The targets of custom calls that compute nothing."""
 
 MULTIPLY_ADD = 2
 COMPLEX_MULTIPLY = 4
@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Numbers of operations, which are counted and not measured.
+    """Numbers of arithmetic operations, which are counted from shapes and not measured.
 
     Attributes:
         products: Multiplications and additions of matrix products and convolutions, two for each pair of elements, by
@@ -69,7 +69,7 @@ class Work:
         return self.products.total() + self.others.total()
 
     def __mul__(self, times: int) -> Work:
-        """Return the work of several repetitions."""
+        """Return the work of that many repetitions; `unknown` stays the same."""
         return Work(
             Counter({name: number * times for name, number in self.products.items()}),
             Counter({name: number * times for name, number in self.others.items()}),
@@ -107,12 +107,12 @@ class Count:
         return self._known[computation.name]
 
     def called(self, instruction: Instruction) -> Work:
-        """Return the work of one run of each computation that an instruction calls."""
+        """Return the total work of one run of every computation that an instruction calls."""
         callees = self.module.called(instruction)
         return self.computation(callees[0]) if len(callees) == 1 else _add_up(map(self.computation, callees))
 
     def shape(self, instruction: Instruction, number: int) -> Shape:
-        """Return the shape of one of an instruction's operands."""
+        """Return the shape of an instruction's operand at a position."""
         return self.module.operands(instruction)[number].shape
 
 

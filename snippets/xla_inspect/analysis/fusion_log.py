@@ -21,7 +21,7 @@ class Merge:
     """A fusion that the pass made.
 
     Attributes:
-        producer: The name of the fused instruction.
+        producer: The name of the instruction that was fused.
         consumer: The name of the instruction that it was fused into.
         name: The name of the resulting fusion; a consumer that is already a fusion keeps its name.
     """

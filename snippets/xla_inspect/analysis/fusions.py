@@ -1,4 +1,4 @@
-"""The fusions of a module."""
+"""The fusions of a module: their kinds, fused instructions and bytes, and tests for fusions."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def is_fusion(instruction: Instruction) -> bool:
 
 
 _fused: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
-"""The results for modules that are in use, which stay valid because a module is immutable."""
+"""The results of `fused_computations` for modules in use, which stay valid because a module is immutable."""
 
 
 def fused_computations(module: Module) -> frozenset[str]:
-    """Return the names of the computations inside a fusion, including those that they call."""
+    """Return the names of all computations that fusions of a module call, directly or indirectly."""
     if (cached := _fused.get(module)) is not None:
         return cached
     names = _fused[module] = _find_fused(module)
@@ -104,7 +104,7 @@ def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
 
 
 def list_work(module: Module, launch: Instruction) -> Iterator[Instruction]:
-    """Return the working instructions of a launch in order: the instruction itself, or those that it fuses."""
+    """Return the instruction itself, or those that it fuses, in order, without opcodes that do no work (`IDLE`)."""
     parts = list_fused(module, launch) if is_fusion(launch) else (launch,)
     return (part for part in parts if part.opcode not in IDLE)
 
@@ -143,7 +143,7 @@ def _describe(module: Module, instruction: Instruction) -> Fusion:
 
 
 def find_result(instruction: Instruction) -> Shape:
-    """Return the shape of the computed result, which an asynchronous start returns in a tuple with other values."""
+    """Return the shape of an instruction's result; for an asynchronous start, the result's shape within its tuple."""
     # A `copy-start` returns the destination first, but an `async-start` or an `all-gather-start` its operands first.
     if instruction.opcode == "copy-start":
         return instruction.shape.elements[0]

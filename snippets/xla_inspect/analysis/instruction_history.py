@@ -134,7 +134,7 @@ class Histories:
         return None
 
     def locate(self, instruction: Instruction) -> tuple[int, int]:
-        """Return the number of an instruction of any state, and the position of the last state that contains it."""
+        """Return an instruction's number and the position of the last state with it, or raise `LookupError`."""
         for place in range(len(self.states) - 1, -1, -1):
             number = self.states[place].numbers.get(instruction)
             if number is not None:
@@ -231,7 +231,7 @@ class Histories:
         ]
 
     def find_first(self, instruction: Instruction) -> Step:
-        """Return the step that introduced an instruction, or the first of the instructions that it replaced."""
+        """Return the step that introduced an instruction, or the earliest of the instructions that it replaced."""
         return self.tell_way(instruction)[0]
 
     def find_earliest(self, instruction: Instruction) -> Step:
@@ -293,7 +293,7 @@ class Histories:
         return steps
 
     def _find_counterparts(self, place: int, instruction: Instruction, *, is_new: bool) -> tuple[Instruction, ...]:
-        """Return the removed counterparts of a created instruction, or the created counterparts of a removed one."""
+        """Return at most three removed counterparts of a created instruction, or created ones of a removed one."""
         change = self.states[place].change
         origin = instruction.op_name, instruction.stack_frame
         if change is None:

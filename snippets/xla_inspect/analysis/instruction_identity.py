@@ -1,4 +1,4 @@
-"""The identity of instructions across all passes: numbers that do not change from state to state."""
+"""The identity of instructions across passes: the module after each pass, with a lasting number per instruction."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class SourceLine:
 
 
 def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction whose line is known.
+    """Return the line of Python of each instruction of a module whose line is known.
 
     An instruction without metadata gets the line of an instruction that only rewrites its result, such as a bitcast
     that kept the metadata of a matmul. Otherwise it gets the line of an operand, as a prefetch does, or of a user. A
@@ -73,7 +73,7 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
 def find_computation_lines(
     capture: Capture, module: Module, computation: Computation, cache: dict[int, SourceLine | None] | None = None
 ) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction of one computation whose line is known; see `find_lines`.
+    """Return the line of Python of each instruction of one computation whose line is known; see `find_lines`.
 
     Args:
         capture: The capture that contains the computation.
@@ -164,7 +164,7 @@ def read_line(capture: Capture, line: SourceLine) -> str:
 
 
 def close_brackets(text: str) -> str:
-    """Close the open bracket at the end of a line of Python, such as the first line of a call over several lines.
+    """Return a line of Python with an open bracket at its end closed; any other line is unchanged.
 
     Args:
         text: The line, such as `return pl.pallas_call(`, which becomes `return pl.pallas_call(...)`.

@@ -40,14 +40,14 @@ def find_residuals(steps: Sequence[JaxprStep]) -> tuple[int, ...]:
 
 
 def is_residual(steps: Sequence[JaxprStep], source: int, target: int) -> bool:
-    """Return whether the value of a step crosses into another group and reaches a second live step."""
+    """Return whether `source` is no input and `target`, a user of its value, is a live step of another group."""
     # A dead user is removed before execution, so it does not keep the value alive.
     crosses = steps[source].group != steps[target].group
     return crosses and steps[source].name != INPUT and steps[target].live
 
 
 def list_edges(steps: Sequence[JaxprStep]) -> Iterator[tuple[int, int]]:
-    """Yield each pair of positions of a step and a user of its result, once."""
+    """Yield each pair of the positions of a step and of a step that uses its result, once."""
     for target, step in enumerate(steps):
         # A step may use the same value several times, but that is one edge.
         for source in dict.fromkeys(step.uses):
@@ -55,4 +55,4 @@ def list_edges(steps: Sequence[JaxprStep]) -> Iterator[tuple[int, int]]:
 
 
 INPUT = "input"
-"""The kind of a step that is an argument of the program."""
+"""The name of a step that is an argument of the program."""

@@ -1,4 +1,4 @@
-"""The parts of a module's kernels, and the values that flow between kernels."""
+"""The instructions that each launch of a module computes, and the launches between which values flow."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class KernelParts:
         return self._parts[launch.scheduled.name]
 
     def holder(self, instruction: Instruction) -> Launch | None:
-        """Return the launch that computes an instruction, or None."""
+        """Return the launch that computes an instruction, or None if no launch does."""
         return self._holders.get(instruction)
 
     def hero(self, launch: Launch) -> Instruction:
-        """Return the most important instruction of a launch: a matmul, a reduction, or its result."""
+        """Return the most important instruction of a launch: the first by the order of `HEAVY`, or else its result."""
         parts = self.parts(launch)
         for opcode in HEAVY:
             if heavy := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):

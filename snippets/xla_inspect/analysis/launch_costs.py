@@ -28,7 +28,7 @@ STATEMENT = (
 """The disclaimer shown with each roofline."""
 
 MEMORY = "memory"
-"""The limit of a launch whose memory traffic takes longer than its operations."""
+"""The `Bound.limit` of a launch whose memory traffic takes longer than its operations."""
 
 NOTHING = "nothing that is counted"
 
@@ -39,7 +39,7 @@ class Bound:
 
     Attributes:
         seconds: The longest of the times that memory and each unit need at their peak rates.
-        limit: The resource that determines the time: `memory`, or the name of a unit.
+        limit: The resource that determines the time: `memory`, the name of a unit, or `NOTHING` if the time is 0.
         roofs: The units with published peaks that the launch uses.
     """
 
@@ -138,7 +138,7 @@ def _describe(
 def _find_lines(
     instruction: Instruction, module: Module, lines: Mapping[Instruction, SourceLine]
 ) -> tuple[SourceLine, ...]:
-    """Return the lines of an instruction and of everything that it calls, without duplicates."""
+    """Return the lines of Python of an instruction and of everything that it calls, without duplicates."""
     by_place: dict[tuple[str, int], SourceLine] = {}
     for part in walk_inside(module, instruction):
         if line := lines.get(part):

@@ -71,7 +71,7 @@ class Launch:
 
     @property
     def name(self) -> str:
-        """The name of its instruction."""
+        """The name of the launched instruction."""
         return self.instruction.name
 
     @property
@@ -126,7 +126,7 @@ def find_role(sort: str) -> Role | None:
 
 
 def fit_symbol(name: str) -> str:
-    """Return the symbol that compilers derive from the name of an instruction."""
+    """Return the symbol of an instruction's name: each character but letters, digits and `_` becomes `_`."""
     return re.sub(r"\W", "_", name)
 
 

@@ -93,7 +93,7 @@ class Loops:
         return self._runs[computation]
 
     def _derive(self, loop: Instruction) -> int | None:
-        """Return the trip count of a loop from the start, step and bound of its counter."""
+        """Return the trip count of a loop from the start, step and bound of its counter, or None if one is unknown."""
         comparison = self._find_comparison(loop)
         if comparison is None:
             return None
@@ -110,7 +110,7 @@ class Loops:
         return divide(direction, last - first, step.added)
 
     def _find_comparison(self, loop: Instruction) -> tuple[str, Number, Number] | None:
-        """Return the direction and sides of a loop's condition, or None if it does not compare two `Number` values."""
+        """Return the direction and both sides of a loop's comparison, or None if these are not two `Number` values."""
         root, arguments = self.module.computation(loop.calls["condition"][0]).root, None
         while True:
             if root.opcode in _CALLING and root.called:
@@ -144,7 +144,7 @@ class Loops:
         return self._end(loop, element) == Number(0, element)
 
     def _end(self, loop: Instruction, element: int) -> Number | None:
-        """Return the value of an element that a loop carries after one iteration."""
+        """Return the value of a loop's carried element after one iteration, or None if it is not a `Number`."""
         root = self.module.computation(loop.calls["body"][0]).root
         return self._read(root, None if element == _WHOLE else element, None)
 
@@ -153,7 +153,7 @@ class Loops:
         return lambda number: self._read(operands[number], None, arguments) if number < len(operands) else None
 
     def _read(self, at: Instruction, index: int | None, arguments: Given) -> Number | None:  # noqa: PLR0911 - one for each opcode
-        """Return the integer that an instruction or an element of its result evaluates to, or None if it is unknown."""
+        """Return the `Number` that an instruction, or an element of its result, evaluates to; None if it is not one."""
         while at.opcode in _SAME_NUMBER and at.operands:
             at = self.module.operands(at)[0]
         # The budget bounds the work for one loop, whose definitions may be arbitrarily deep.

@@ -55,7 +55,7 @@ class Meanings:
         self._made: WeakKeyDictionary[Computation, dict[Hashable, dict[Instruction, int]]] = WeakKeyDictionary()
 
     def find(self, module: Module, computation: Computation) -> dict[Instruction, int]:
-        """Return the numbers of a computation's instructions; iterative, because calls may nest deeply.
+        """Return a number for each instruction of a computation, equal for instructions that compute the same.
 
         The result is the same object for the same computation as long as its callees compute the same.
         """
@@ -92,7 +92,7 @@ class Meanings:
 
 
 def essence(instruction: Instruction) -> tuple[Hashable, ...]:
-    """Return the parts of an instruction without operands and callees: opcode, shape, literal and attributes."""
+    """Return a key of an instruction's own parts: opcode, shape, literal and attributes that affect its result."""
     attributes = _list_essential(instruction.attribute_text, tuple(instruction.calls))
     return instruction.opcode, instruction.wrapped, instruction.shape.text, instruction.literal, attributes
 
@@ -103,7 +103,7 @@ def _list_essential(text: str, calling: tuple[str, ...]) -> tuple[tuple[str, str
 
 
 def match_instructions(before: Module, after: Module, meanings: Meanings | None = None) -> Matching:
-    """Match the computations and instructions of two modules regardless of renumbered names.
+    """Return the matching computations and instructions of two modules, regardless of renumbered names.
 
     Computations are matched from the entry down: by matching callers, then by name, then by structure. Instructions of
     matched computations are matched if they compute the same from the same operands, then by name, then by operands,
@@ -139,7 +139,7 @@ class _Matcher:
         return self._matching
 
     def _pair(self, before: Computation, after: Computation) -> None:
-        """Match two computations, their instructions, and their callees."""
+        """Record the match of two computations, their instructions, and their callees in the matching."""
         waiting = deque([(before, after)])
         while waiting:
             before, after = waiting.popleft()
@@ -152,7 +152,7 @@ class _Matcher:
                     waiting.extend(zip(self._before.called(one), self._after.called(other), strict=True))
 
     def _pair_instructions(self, before: Computation, after: Computation) -> list[tuple[Instruction, Instruction]]:
-        """Match the instructions of two computations, and return the pairs that call computations."""
+        """Record the matching instructions of two computations, and return the pairs that call computations."""
         first, second = self._meanings.find(self._before, before), self._meanings.find(self._after, after)
         # Both computations have the same numbers only if neither they nor their callees changed.
         if first is second:
@@ -203,7 +203,7 @@ class _Matcher:
 def _leave(
     pairs: Mapping[Instruction, Instruction], old: list[Instruction], new: list[Instruction]
 ) -> tuple[list[Instruction], list[Instruction]]:
-    """Return the unmatched instructions of both sides."""
+    """Return the old and the new instructions that no pair contains."""
     matches = set(pairs.values())
     return [instruction for instruction in old if instruction not in pairs], [
         instruction for instruction in new if instruction not in matches

@@ -1,4 +1,4 @@
-"""The memory plan: `buffer-assignment.txt` and `live-range.txt` as data, joined by value."""
+"""A parser for XLA's memory plan, `buffer-assignment.txt` and `live-range.txt`, and the live bytes at each position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def place_buffers(assignment: BufferAssignment, live_ranges: LiveRanges) -> tuple[Placement, ...]:
-    """Join allocations and live ranges into one row for each value, in the order of the allocations.
+    """Return the place and the live range of each value, in the order of the allocations.
 
     Values of computations that run inside a kernel have no live range.
     """
@@ -80,7 +80,7 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
 
 
 def cover(places: Iterable[tuple[int, int, int]]) -> int:
-    """Return the number of bytes in the union of ranges that are sorted by start."""
+    """Return the number of bytes in the union of ranges (start, end, ignored) that are sorted by start."""
     covered = end = 0
     for start, stop, _ in places:
         if stop > end:
@@ -240,16 +240,16 @@ class _Lines:
         return match
 
     def need(self, form: re.Pattern[str], example: str) -> re.Match[str]:
-        """Take and return the next line, which must have this form."""
+        """Take and return the next line, or raise `HloSyntaxError` if it does not have this form."""
         match = self.take(form)
         return self.fail(f"expected {example!r}") if match is None else match
 
     def expect(self, line: str) -> None:
-        """Take the next line, which must equal this one."""
+        """Take the next line, or raise `HloSyntaxError` if it does not equal this one."""
         self.need(re.compile(re.escape(line)), line)
 
     def expect_end(self, expected: str) -> None:
-        """Take the remaining lines, which must be empty."""
+        """Take the remaining lines, or raise `HloSyntaxError` if one is not empty."""
         while self.position < len(self._lines):
             if self._lines[self.position].strip():
                 self.fail(f"expected {expected}")
@@ -263,7 +263,7 @@ class _Lines:
             raise HloSyntaxError(problem.message, line or self.position, offset + problem.offset + 1) from None
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
-        """Raise an error that points at the next line, or at another line."""
+        """Raise `HloSyntaxError` for the next line, or for the line of a given number."""
         number = line or min(self.position + 1, len(self._lines))
         text = self._lines[number - 1]
         raise HloSyntaxError(f"{message}, found {text[:60]!r}" if line is None else message, number, 1)

@@ -36,7 +36,7 @@ class Stage:
     Attributes:
         name: The stage; `none` if a failed compilation left no module.
         last_pass: The pass after which the module was dumped, or an empty string.
-        devices: The number of devices of the program, if the module shows it.
+        devices: The number of devices of the program; 1 if the module shows none.
         shapes: Whether the shapes are those of one device, or those of the whole program before partitioning.
         has_launches: Whether the compiler has already decided which instructions are launched.
     """
@@ -49,7 +49,7 @@ class Stage:
 
     @property
     def is_final(self) -> bool:
-        """Return whether the compiler generated code from this module."""
+        """True if the module is the optimized one, from which the compiler generates code."""
         return self.name == "optimized"
 
     @property
@@ -86,7 +86,9 @@ FINAL = Stage()
 
 
 def read_stage(text: str, file_stage: StageName | None) -> StageName:
-    """Return the stage of a module from its text, or from its file's name if the text does not decide it.
+    """Return the stage of a module from its text, or from its file's name if that decides.
+
+    The file's name decides if it says `between passes`, or if the text does not show the stage.
 
     Args:
         text: The module's text.
@@ -111,14 +113,14 @@ def is_global(text: str) -> bool:
 
 
 def count_spread(text: str) -> int:
-    """Return the number of devices in a module's shardings, or 1 without shardings."""
+    """Return the largest number of devices in the shardings of a module's text, or 1 without shardings."""
     sizes = [math.prod(map(int, tiles.split(","))) for tiles in _TILES.findall(text)]
     sizes += [math.prod(map(int, _AXIS_SIZE.findall(axes))) for form in _MESHES for axes in form.findall(text)]
     return max(sizes, default=1)
 
 
 def find_stage(capture: Capture) -> Stage:
-    """Return the stage of a capture's module, which is normally the optimized one."""
+    """Return the stage of a capture's module, normally `optimized`; `none` if the capture has no module."""
     if not capture.after:
         return Stage("none", has_launches=False)
     module, description = capture.module, capture.missing.get("stage", "")

@@ -33,7 +33,7 @@ _UPDATES = frozenset({"dynamic-update-slice", "scatter"})
 
 
 class Need(NamedTuple):
-    """The number of elements of one value that are needed.
+    """The needed elements of one value: two counts of them, and their position if it is known.
 
     Attributes:
         asked: The elements that the program requests, each once, but a row that a gather reads twice counts twice.
@@ -50,7 +50,7 @@ NOTHING = Need(0, 0)
 
 
 def count_operands(module: Module, kernel: Instruction, size: int) -> Sequence[Need]:
-    """Return the needed elements of each operand of a launch, in order.
+    """Return the number of needed elements of each operand of a launch, in order.
 
     Args:
         module: The module.
@@ -64,7 +64,7 @@ def count_operands(module: Module, kernel: Instruction, size: int) -> Sequence[N
 
 
 def count_written(module: Module, kernel: Instruction) -> Sequence[Need | None]:
-    """Return the written elements of each array in a launch's result, or None for an array that is written in full."""
+    """Return the number of written elements of each array in a launch's result, or None for one written in full."""
     if inside := find_inside(module, kernel):
         return [_count_updated(module, inside, value) for value in _list_results(inside)]
     is_update = _get_opcode(kernel) in _UPDATES
@@ -72,7 +72,7 @@ def count_written(module: Module, kernel: Instruction) -> Sequence[Need | None]:
 
 
 def find_inside(module: Module, kernel: Instruction) -> Computation | None:
-    """Return the computation of a fusion or of an asynchronous start, or None for any other instruction."""
+    """Return the computation of a fusion or asynchronous start with one parameter per operand; None for any other."""
     if kernel.opcode not in {"fusion", "async-start"} or not kernel.called:
         return None
     inside = module.called(kernel)[0]
@@ -80,7 +80,7 @@ def find_inside(module: Module, kernel: Instruction) -> Computation | None:
 
 
 def _count_parameters(module: Module, inside: Computation, need: Need, *, is_result: bool) -> Sequence[Need]:
-    """Return the elements of each parameter that are needed for some elements of a computation's result.
+    """Return the `Need` of each parameter for some needed elements of a computation's result.
 
     Args:
         module: The module.
@@ -127,7 +127,7 @@ def _list_results(inside: Computation) -> tuple[Instruction, ...]:
 
 
 class _Trace(NamedTuple):
-    """The updates, last first, by which a value replaces parts of a parameter."""
+    """The `updates`, last first, that replace parts of a `parameter` and produce a value."""
 
     updates: list[Instruction]
     parameter: Instruction
@@ -152,7 +152,7 @@ def _trace(module: Module, holder: Computation, value: Instruction) -> _Trace | 
 
 
 def _count_updated(module: Module, holder: Computation, value: Instruction) -> Need | None:
-    """Return the elements of a parameter that a value replaces in place, or None if the whole value is new."""
+    """Return the number of elements of a parameter that a value replaces in place, or None if the value is new."""
     trace = _trace(module, holder, value)
     parts = []
     for update in trace.updates if trace else ():
@@ -163,7 +163,7 @@ def _count_updated(module: Module, holder: Computation, value: Instruction) -> N
 
 
 def _count_part(holder: Computation, update: Instruction) -> Need:
-    """Return the elements that an update replaces; all rows of a scatter may be the same row."""
+    """Return the number of elements that an update replaces; all rows of a scatter may be the same row."""
     operands = holder.operands(update)
     size = operands[-1].shape.size if update.opcode == "scatter" else operands[1].shape.size
     if update.opcode != "scatter" or update.attributes.get("unique_indices") == "true":
@@ -183,7 +183,7 @@ def _get_opcode(value: Instruction) -> str:
 def _pass_on(
     module: Module, holder: Computation, value: Instruction, need: Need, in_place: Iterable[str]
 ) -> Sequence[Need]:
-    """Return the elements of each operand that are needed for some elements of a value."""
+    """Return the `Need` of each operand for some needed elements of a value."""
     operands = holder.operands(value)
     opcode = _get_opcode(value)
     if inside := find_inside(module, value):
@@ -206,7 +206,7 @@ def _take(operand: Instruction) -> Need:
 
 
 def _scale(operand: Instruction, value: Instruction, need: Need) -> Need:
-    """Return the same share of an operand as is needed of a value whose elements each need different ones."""
+    """Return the need of an operand: the share that is needed of the value, whose elements each use separate parts."""
     size, whole = operand.shape.size, value.shape.leaves()[0].size or 1
     return Need(min(size, -(-need.asked * size // whole)), min(size, -(-need.least * size // whole)))
 

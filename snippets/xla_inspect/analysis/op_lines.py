@@ -61,7 +61,7 @@ def read_operations(stablehlo: str) -> list[Operation]:
 
 
 def read_stablehlo_lines(text: str) -> list[tuple[str, Place]]:
-    """Return the lines of a StableHLO module printed with locations, each as text without locations and its origin."""
+    """Return each line of a StableHLO module printed with locations: its text without them, and its place in Python."""
     locations = dict(_LOCATION.findall(text))
     lines: list[tuple[str, Place]] = []
     for line in text.splitlines():
@@ -74,7 +74,7 @@ def read_stablehlo_lines(text: str) -> list[tuple[str, Place]]:
 
 
 def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
-    """Return the lines of a jaxpr printed with source lines, each as text without source lines and its origin.
+    """Return each line of a jaxpr printed with source lines: its text without them, and its place in Python.
 
     A line that continues an equation or is nested in it has the origin of that equation.
     """
@@ -95,7 +95,7 @@ def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
 
 
 def read_names(stablehlo: str) -> dict[str, set[Frame]]:
-    """Return the origins of each operation name and function name in a StableHLO module printed with locations."""
+    """Return the Python frames of each operation and function name in a StableHLO module printed with locations."""
     locations = dict(_LOCATION.findall(stablehlo))
     places: dict[str, set[Frame]] = {}
     for text in locations.values():

@@ -24,7 +24,7 @@ _HIDDEN = ("jax", "jaxlib")
 
 
 def use_lines_of(package: str, *captures: Capture) -> tuple[Capture, ...]:
-    """Return captures whose operations are attributed to the innermost frame of a package in their call chain.
+    """Return views of captures that attribute each operation to the innermost frame of a package in its call chain.
 
     An operation without such a frame keeps its line. The text of an installed file is used only if the file has an
     expression at each position in the call chains, so that text of another version is never shown.

@@ -47,7 +47,7 @@ class PassDifference:
 
 @dataclass(frozen=True)
 class _State:
-    """The state of a module after a pass, as a number that is equal for equal computations."""
+    """The module after a pass: the pass, a number that is equal for equal computations, and the module's position."""
 
     pipeline: str
     name: str
@@ -131,7 +131,7 @@ def _spell(name: str) -> str:
 
 
 def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]]:
-    """Return the states of both compilations, from the imported module to the optimized one."""
+    """Return the states of both compilations, from the imported to the optimized module, without unchanged ones."""
     meanings = Meanings()
 
     def list_own(capture: Capture) -> list[_State]:
@@ -153,7 +153,7 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
 
 
 def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tuple[int, int] | None:
-    """Return the positions in both lists of the last common state, or None."""
+    """Return the positions in both lists of their last common state, or None without one."""
     places = {state.number: at for at, state in enumerate(first)}
     # The numbers of both compilations come from one table, so equal numbers mean equal computations.
     shared = [(places[state.number], at) for at, state in enumerate(second) if state.number in places]
@@ -161,7 +161,7 @@ def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tup
 
 
 def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], before: Counter[str]) -> tuple[str, str]:
-    """Return the pipeline and the pass after which the number of the differing operations is final."""
+    """Return the pipeline and the pass after which the count of the differing operations is final, or empty strings."""
     final = count(capture.module)
     # Without a difference between the two compilations, no pass is responsible.
     differing = [key for key in {*final, *before} if final[key] != before[key]]

@@ -35,8 +35,8 @@ class Held:
         role: The role of the value.
         size: Bytes.
         padding: The bytes among them that only pad tiles.
-        shape: The shape of the value, or None for a gap.
-        name: The instruction that produces the value, or JAX's name for an argument; empty for a gap.
+        shape: The shape of the value, or None if there is no single value, as in a gap.
+        name: The instruction that produces the value, or JAX's name for an argument; empty if there is no single value.
         maker: The instruction that writes the value, or None if it is unknown.
         line: The line of Python that the value comes from, or None.
         donated: Whether it is an argument whose memory a result reuses.
@@ -168,7 +168,7 @@ class _Peak:
             yield Held("gap", gap, 0, None, "", None, None)
 
     def _describe(self, sharing: Sequence[Placement], size: int) -> Held:
-        """Describe several values that share memory by the value with the most information."""
+        """Return one entry for several values that share memory, described by the value with the most information."""
         shapes = [self.shapes[row.instruction, row.index] for row in sharing]
         makers = [
             (row, None if shape.is_tuple else self.flow.find_maker(row.instruction, row.index))
@@ -212,7 +212,7 @@ def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placem
 
 
 def is_backward(op_name: str) -> bool:
-    """Return whether differentiation added an operation, or recomputes it."""
+    """Return whether differentiation added an operation or recomputes it, judging by its `op_name`."""
     return "transpose(" in op_name or "rematted_computation" in op_name
 
 

@@ -36,7 +36,7 @@ CAUSES: dict[CauseKind, str] = {
     "padding": "Padding holds {bytes}: tiles that are filled up, in {values}.",
     "constants": "Constants hold {bytes}: arrays that the program closes over, in {values}.",
 }
-"""A sentence for each cause of a high peak."""
+"""A template of a sentence for each cause of a high peak."""
 
 REMEDIES: dict[CauseKind, str] = {
     "schedule": "let each wait for the one before: run them in jax.lax.scan or jax.lax.map in place of a Python loop, "
@@ -74,7 +74,7 @@ class PeakCause:
 
 
 def find_peak_causes(capture: Capture, values: Sequence[Held]) -> tuple[PeakCause, ...]:
-    """Return the causes that account for a significant share of a peak, largest first.
+    """Return the causes that account for more than the share `LEAST` of the peak each, largest first.
 
     Args:
         capture: The capture.
@@ -93,7 +93,7 @@ def find_peak_causes(capture: Capture, values: Sequence[Held]) -> tuple[PeakCaus
 
 
 def _find_early(capture: Capture) -> Sequence[Placement]:
-    """Return the temporaries at the peak that could be computed after it, or nothing if there is only one."""
+    """Return the temporaries at the peak that could be computed after it; empty if there is only one."""
     ranges = parse_live_ranges(capture.live_ranges)
     rows = place_temporaries(parse_buffers(capture.buffers), ranges)
     if not rows:

@@ -110,7 +110,7 @@ class Refusal:
 
     @property
     def sentence(self) -> str:
-        """The memory, its sizes and the place, to follow the words "does not compile"."""
+        """Words about the memory, its sizes and the place, to follow the words "does not compile"."""
         if not self.space:
             return f"over a limit of the compiler: {shorten(self.quote, 300)}"
         text = f"out of {self.space}"
@@ -126,13 +126,13 @@ class Refusal:
 
     @property
     def vmem_options(self) -> dict[str, int]:
-        """The XLA option that raises the TPU's VMEM limit to the needed size; empty for another memory."""
+        """The XLA option that raises the TPU's VMEM limit to the needed size, with its value in KiB; else empty."""
         size = self.needed_bytes if self.space == VMEM and not self.is_capacity else None
         return {_OPTION: 4096 * -(-size // (4 << 20))} if size else {}
 
 
 def read_refusal(error: str) -> Refusal | None:
-    """Parse an out-of-memory error, or return None for another error."""
+    """Return the contents of an out-of-memory error's text, or None for another error."""
     if here := _HERE.search(error):
         return _describe("here", here[1], "", error)
     for form in _FORMS:
@@ -171,7 +171,7 @@ def _read_size(text: str) -> int | None:
 
 
 def _quote(error: str) -> str:
-    """Return the first line of an error that contains more than its code."""
+    """Return the first line of an error that contains more than the error's code, or an empty string."""
     lines = [line for line in map(str.strip, error.split("\n")) if line]
     # The first line may have only the code of the error.
     return next((line for line in lines if not line.endswith("Oom:")), lines[0] if lines else "")

@@ -32,13 +32,14 @@ _CALL = re.compile(r"\bcall @(\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The removal of operations from a program by a pass, or its absence.
+    """The removal of operations from a program by a pass or an earlier stage, or its absence.
 
     Attributes:
         by: The first stage without the operations: `Python` (the jaxpr), `JAX` (the StableHLO), `import` (the imported
             HLO) or the name of a pass; an empty string if the operations remain.
         pipeline: The pipeline of that pass, or an empty string.
-        step: The position of the pass in `Capture.passes`, or None if no pass removed the operations.
+        step: The position of the pass in `Capture.passes`, their number for a change after the last of them, or None
+            if no pass removed the operations.
         left: The number of operations in the optimized HLO.
     """
 
@@ -54,7 +55,7 @@ class Fate:
 
 
 def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
-    """Return the first stage after which a program permanently has at most `goal` operations.
+    """Return the stage after which a program permanently has at most `goal` of some operations, and the final number.
 
     Operations of a called function count once for each call. Dead operations do not count.
 
@@ -80,7 +81,7 @@ def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
 
 
 def count_executed(text: str, opcodes: Collection[str], enough: int = 0) -> int:
-    """Count the instructions of some opcodes that a module's result needs; a called function counts for each call.
+    """Return the number of instructions of some opcodes that a module's result needs, counting callees at each call.
 
     Args:
         text: The module, as dumped.
@@ -96,7 +97,7 @@ def count_executed(text: str, opcodes: Collection[str], enough: int = 0) -> int:
 
 
 def count_operations(stablehlo: str, opcodes: Collection[str]) -> int:
-    """Count the operations of some opcodes that a StableHLO module runs; a called function counts for each call."""
+    """Return the number of operations of some opcodes in a StableHLO module; a called function counts for each call."""
     starts = [*_FUNCTION.finditer(stablehlo)]
     ends = [*(start.start() for start in starts[1:]), len(stablehlo)]
     bodies = {start[1]: stablehlo[start.end() : end] for start, end in zip(starts, ends, strict=True)}
@@ -111,13 +112,13 @@ def count_operations(stablehlo: str, opcodes: Collection[str]) -> int:
 
 
 def count_equations(jaxpr: str, opcodes: Collection[str]) -> int:
-    """Count the equations of some opcodes in the text of a jaxpr, which prints a shared function once."""
+    """Return the number of equations of some opcodes in a jaxpr's text, which prints a shared function once."""
     names = "|".join(_PRIMITIVES.get(opcode, opcode.replace("-", "_")) for opcode in opcodes)
     return len(re.findall(rf" = (?:{names})\b", jaxpr))
 
 
 def _run(module: Module, computation: Computation) -> Iterator[str]:
-    """Yield the opcodes that a computation's result needs, including those of callees and fusions."""
+    """Yield the opcode of each instruction that a computation's result needs, including callees and fusions."""
     for instruction in search([computation.root], computation.operands):
         yield instruction.opcode
         if instruction.opcode in {"call", "fusion"}:

@@ -62,7 +62,7 @@ def _split(stack: str) -> list[str]:
 
 
 def name_part(scopes: tuple[str, ...], function: str, depth: int) -> str:
-    """Return the name of a program's part: its scopes down to a depth, or the Python function."""
+    """Return the name of a program's part: its scopes down to a depth, or else the function as `name()`, or empty."""
     if scopes:
         return "/".join(scopes[:depth])
     *around, name = function.replace("<locals>.", "").split(".")
@@ -82,5 +82,5 @@ def join_alike(parts: Iterable[str]) -> dict[str, str]:
 
 
 def name_alike(text: str) -> str:
-    """Return a name with placeholders for its numbers, so that names that differ only in numbers become equal."""
+    """Return a name with `*` in place of each number, so that names that differ only in numbers become equal."""
     return _NUMBERS.sub("*", text)

@@ -23,14 +23,14 @@ _WHOLE = re.compile(r"\{(?:replicated|manual|mesh\[[^\]]*\], ?(?:replicated|manu
 
 
 def list_parameter_shards(module: Module) -> list[list[Shape | None]]:
-    """Return one device's shard of each array of each parameter, or None if its sharding is unknown."""
+    """Return, for each parameter, the shape of one device's shard of each array; None for an unknown sharding."""
     return [
         _cut_leaves(parameter.shape, parameter.attributes.get("sharding", "")) for parameter in module.entry.parameters
     ]
 
 
 def list_result_shards(module: Module) -> list[Shape | None]:
-    """Return one device's shard of each array of the result, or None if its sharding is unknown."""
+    """Return the shape of one device's shard of each array of the result; None for an unknown sharding."""
     root = module.entry.root
     if sharding := root.attributes.get("sharding", ""):
         return _cut_leaves(root.shape, sharding)
@@ -44,7 +44,7 @@ def list_result_shards(module: Module) -> list[Shape | None]:
 
 
 def cut_shape(shape: Shape, sharding: str) -> Shape | None:
-    """Return one device's shard of an array, or None if the form of its sharding is unknown.
+    """Return the shape of one device's shard of an array, or None if the form of its sharding is unknown.
 
     Args:
         shape: The array's global shape.

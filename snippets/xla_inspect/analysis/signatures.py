@@ -71,7 +71,7 @@ class Value:
 
     @classmethod
     def of(cls, value: object) -> Value:
-        """Return the description of any object."""
+        """Return the `Value` of any object, even if its `repr` or `hash` raises."""
         try:
             # Objects that otherwise look the same differ in their addresses.
             text = _ADDRESS.sub("", repr(value))
@@ -85,7 +85,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Signature:
-    """The arguments of a function's call.
+    """One call of a jitted function: its arguments, and the options and settings that JAX also compares.
 
     Attributes:
         leaves: The arrays by path, such as `batch['image']`.
@@ -147,7 +147,7 @@ def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, t
 
 
 def compare_signatures(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
-    """Return the differences between two calls, most informative first, with those of one argument merged."""
+    """Return the differences between two calls, those of one argument merged; `dropped` if there are none."""
     differences = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
     merged: dict[tuple[str, str], Difference] = {}
     for difference in differences:
@@ -258,7 +258,7 @@ def _show(*texts: str) -> tuple[str, str]:
 
 
 def clip(text: str, *, cut: bool = False) -> str:
-    """Return a text on one line, shortened to the largest length that is shown of a value."""
+    """Return a text on one line, shortened to 60 characters; `cut` puts an ellipsis before it."""
     line = " ".join(text.split())
     mark = "…" if cut else ""
     return mark + (line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…")

@@ -1,4 +1,4 @@
-"""The bytes that each launch reads and writes, by memory space."""
+"""The bytes that each launch reads and writes by memory space, counted from shapes and not measured."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def main_memory_bytes(module: Module) -> int:
 
 
 def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
-    """Return the traffic of one run of a launch, without tile padding and without caches.
+    """Return the traffic of one run of a launch, counted from shapes without tile padding and without caches.
 
     Only the needed elements of an operand count, and only the replaced part of an array that is updated in place
     (`xla_inspect.analysis.needs`). Scratch memory that a library call returns with its result counts as written.

@@ -1,4 +1,4 @@
-"""The text of a module's memory plan, `buffer-assignment.txt`, as XLA dumps it (xla/service/buffer_assignment.cc)."""
+"""A writer of a memory plan's text, `buffer-assignment.txt`, as XLA dumps it (xla/service/buffer_assignment.cc)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PHI = frozenset({"while", "conditional"})
 
 @dataclass(frozen=True)
 class _Value:
-    """A value with its number, its producer, its tuple index in the producer's result, and the color of its memory."""
+    """A value: its number, producer, tuple index in the result, color of its memory, and whether it merges values."""
 
     number: int
     instruction: Message
@@ -30,7 +30,7 @@ class _Value:
 
 
 def write_buffers(plan: Message, graph: ModuleGraph) -> str:
-    """Return the text of a `BufferAssignmentProto`.
+    """Return the text of a `BufferAssignmentProto` in the form of `buffer-assignment.txt`.
 
     Args:
         plan: The message.

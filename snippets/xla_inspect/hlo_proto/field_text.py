@@ -1,4 +1,4 @@
-"""The text of message fields in HLO, defined by a table of their keys and forms."""
+"""A writer of message fields as HLO text, driven by a table of keys and forms (functions that write a value)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,15 @@ _ROWS = {
 
 
 class _Entry(NamedTuple):
-    """One entry of a row: its prefix in the text, its field (empty for the whole message), and its form."""
+    """One field in a row of the table.
+
+    Attributes:
+        prefix: The text before the value, such as `dimensions=`.
+        field: The name of the field, or an empty string for the whole message.
+        key: The name under which the message stores the field before it is decoded.
+        form: The function that writes the value.
+        mark: `?` to omit a field with its default value, `!` to omit an unset field, or an empty string.
+    """
 
     prefix: str
     field: str
@@ -148,7 +156,7 @@ class _Entry(NamedTuple):
 
 
 def form_of[Form: Callable[..., str]](name: str) -> Callable[[Form], Form]:
-    """Return a decorator that registers a function as the form of a type or of a name in the table."""
+    """Return a decorator that registers a function as the form (the writer) of a type or of a name in the table."""
 
     def register(form: Form) -> Form:
         _FORMS[name] = form

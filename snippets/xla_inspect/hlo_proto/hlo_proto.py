@@ -55,7 +55,7 @@ def read_hlo_proto(data: bytes | memoryview) -> HloProto:
 
 
 def _split(data: bytes) -> tuple[Message, Message | None]:
-    """Return the module and the memory plan.
+    """Return the module and the memory plan, or None for a missing plan.
 
     The first field is the module in an `HloProto`, the name in an `HloModuleProto`, and an `HloProto` in an
     `HloSnapshot`, so the contents of the first field decide the type of the message.

@@ -38,7 +38,7 @@ _CALLED = {
 
 
 class InstructionText:
-    """Writer of a module's instructions.
+    """Writer of a module's instructions as lines of HLO text.
 
     Args:
         graph: The module's computations.
@@ -132,7 +132,7 @@ class InstructionText:
 
 
 def _list_names(numbers: Sequence[int], computation: Computation) -> list[str]:
-    """Return the names of instructions; raise an error if they are longer than any real list."""
+    """Return the names of instructions by id, each with `%`; raise `MalformedProtoError` for an absurdly long list."""
     names = [computation.find(number).name for number in numbers]
     if sum(map(len, names)) > _LONGEST:
         refuse(f"it names {len(names):,} instructions")

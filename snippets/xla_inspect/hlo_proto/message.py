@@ -23,15 +23,15 @@ class MalformedProtoError(InspectError):
 
 
 def refuse(reason: str) -> NoReturn:
-    """Raise a `MalformedProtoError`."""
+    """Raise a `MalformedProtoError` with a reason."""
     raise MalformedProtoError(reason)
 
 
 def look_up[Key, Value](table: Mapping[Key, Value], key: Key, reference: str) -> Value:
-    """Return the object with a number.
+    """Return the entry of a table under a key, such as an id.
 
     Raises:
-        MalformedProtoError: No object has that number.
+        MalformedProtoError: The table lacks the key; the message starts with `reference`.
     """
     if key not in table:
         refuse(f"{reference} {key}, which is not there")
@@ -130,7 +130,7 @@ def _find_attribute(field: Field) -> object:
 
 
 MESSAGES: dict[str, type[Message]] = {}
-"""The class of each type of message."""
+"""The class of each type of message, by its name."""
 _LAYOUTS: dict[str, Layout] = {}
 for _message, _fields in FIELDS.items():
     MESSAGES[_message] = type(_message, (Message,), {field.name: _find_attribute(field) for field in _fields})

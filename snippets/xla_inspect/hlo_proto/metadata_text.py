@@ -27,7 +27,7 @@ def write_payload(payload: Message) -> str:
 
 
 def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
-    """Return the bytes of a payload, after copying them from the module's list if the payload only has an id."""
+    """Return the bytes of a payload; one with only an id first gets those of that number in the module's list."""
     if "value" not in payload and 0 <= payload.id < len(payloads) and "id" in payload:
         vars(payload)["value"] = payloads[payload.id]
     value: bytes = payload.value

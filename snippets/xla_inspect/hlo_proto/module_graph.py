@@ -53,12 +53,12 @@ class Computation:
         return sorted(parameters, key=lambda parameter: parameter.parameter_number)
 
     def find(self, number: int) -> Message:
-        """Return the instruction that another one refers to."""
+        """Return the instruction with an id, or raise `MalformedProtoError` if there is none."""
         return look_up(self.instructions, number, "it refers to instruction")
 
 
 def check_name(name: str, owner: str) -> str:
-    """Return a name that is valid in HLO text.
+    """Return a name unchanged if it is valid in HLO text.
 
     Raises:
         MalformedProtoError: The name is invalid.
@@ -69,7 +69,7 @@ def check_name(name: str, owner: str) -> str:
 
 
 def _number[Part](protos: Sequence[Message], kind: str, decode: Callable[[Message], Part]) -> dict[int, Part]:
-    """Return the parsed parts of a module by id."""
+    """Return decoded parts of a module by id; raise `MalformedProtoError` for a bad name or part or a repeated id."""
     parts: dict[int, Part] = {}
     for place, proto in enumerate(protos, 1):
         try:
@@ -99,7 +99,7 @@ class ModuleGraph:
         self.entry = entry or refuse(f"there is no entry computation among {len(self.computations)} computations")
 
     def find(self, number: int) -> Computation:
-        """Return the computation that an instruction calls."""
+        """Return the computation with an id, or raise `MalformedProtoError` if there is none."""
         return look_up(self.computations, number, "it calls computation")
 
     def order(self) -> list[Computation]:

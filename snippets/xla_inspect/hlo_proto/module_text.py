@@ -1,4 +1,4 @@
-"""The whole text of a module, as XLA writes it (xla/hlo/ir/hlo_module.cc, hlo_computation.cc)."""
+"""A writer of the whole text of a module, as XLA prints it (xla/hlo/ir/hlo_module.cc, hlo_computation.cc)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST, _TIMES = 1 << 23, 20
 
 
 class ModuleText:
-    """Writer of a module's text.
+    """Writer of a whole module's HLO text.
 
     Args:
         module: The `HloModuleProto`.

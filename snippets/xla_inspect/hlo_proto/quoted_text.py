@@ -1,4 +1,4 @@
-"""The text of strings, bytes and JSON within HLO text, quoted as XLA does."""
+"""The text of frontend attributes and backend configs (strings, bytes and JSON), quoted as XLA does."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def _read_fields(table: str) -> Mapping[str, tuple[Field, ...]]:
 
 
 OLDER = _read_fields(_OLDER)
-"""The fields of each message that only older compilers write."""
+"""The fields that only older compilers write, by the name of their message."""
 
 FIELDS = {message: (*fields, *OLDER.get(message, ())) for message, fields in _read_fields(_FIELDS).items()}
 """The fields of each message, by its name within the package `xla`."""

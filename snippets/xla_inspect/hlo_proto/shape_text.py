@@ -46,7 +46,7 @@ def number_items(items: Iterable[str]) -> str:
 
 
 def name_type(name: str) -> str:
-    """Return the name in HLO text of an element type, from its name in the enumeration."""
+    """Return the name in HLO text of an element type: `f32` for the enumeration's `F32`, `opaque` for `OPAQUE_TYPE`."""
     return name.removesuffix("_TYPE").lower()
 
 

@@ -1,4 +1,4 @@
-"""A TPU's code below HLO: bundles of operations, their hardware units, and libtpu's estimates."""
+"""A TPU's code below HLO: bundles (operations issued in one cycle), hardware units, and libtpu's estimates."""
 
 from xla_inspect.analysis.bundles.below_hlo import BundledKernel, read_below
 from xla_inspect.analysis.bundles.below_listing import BelowListing, describe_below

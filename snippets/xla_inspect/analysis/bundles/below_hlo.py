@@ -1,4 +1,4 @@
-"""A TPU's kernels below HLO: their instructions in HLO, bundles, units and cycles."""
+"""A TPU's kernels below HLO, read from a capture: their HLO instructions, bundles, units and cycles."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ AROUND: Mapping[str, str] = {
     "<late-initialization>": "late initialization",
     "<late-finalization>": "late finalization",
 }
-"""The titles on pages of code that is not a kernel, by libtpu's names."""
+"""The title on pages of each piece of code that is not a kernel, by libtpu's name of that code."""
 
 PACKED = "packed-bundles-post-ra"
-"""The step that leaves one bundle per cycle, empty while the core waits; a later step merges empty bundles."""
+"""The step after which each cycle has one bundle, which is empty if the core waits; a later step merges those."""
 
 
 @dataclass(frozen=True)
@@ -57,37 +57,37 @@ class BundledKernel:
 
     @cached_property
     def bundles(self) -> tuple[Bundle, ...]:
-        """Its bundles, in order."""
+        """The bundles of the kernel, in order."""
         return parse_bundles(self.low.bundles)
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        """Its loops, in order."""
+        """The loops of the kernel, in order."""
         return find_loops(self.low.bundles, self.bundles)
 
     @cached_property
     def units(self) -> Mapping[str, int]:
-        """The number of operations by the unit's key (see `list_units`)."""
+        """The number of operations by the unit's key (see `list_units`), without operations that use no slot."""
         return count_units(self.bundles)
 
     @cached_property
     def unknown(self) -> Mapping[str, int]:
-        """The unknown operations, each with its number of occurrences."""
+        """The operations that the table of units does not contain, each with its number of occurrences."""
         return list_unknown(self.bundles)
 
     @cached_property
     def utilization(self) -> Utilization:
-        """The number of slots of each unit that each bundle uses."""
+        """The number of slots of each unit that each bundle uses, from libtpu's report."""
         return parse_utilization(self.low.utilization)
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The number of bundles that libtpu counts, by kind."""
+        """The numbers of (empty) bundles in libtpu's summary, and the HLO instructions that the bundles implement."""
         return parse_schedule(self.low.schedule)
 
     @property
     def size(self) -> int:
-        """The number of bundles, as libtpu counts them."""
+        """The number of bundles in libtpu's summary, or of the parsed bundles without a summary."""
         # Without libtpu's summary the total is 0, so the bundles themselves are counted.
         return self.schedule.bundles or len(self.bundles)
 

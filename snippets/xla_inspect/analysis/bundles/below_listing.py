@@ -1,4 +1,4 @@
-"""The description of one TPU kernel below HLO without its text: bundles, units, cycles, loops and steps."""
+"""Descriptions of a capture's TPU kernels below HLO, without their text: bundles, units, cycles, loops and steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BundleLoop:
 
     Attributes:
         first: The address of its first bundle.
-        bundles: The number of bundles.
+        bundles: The number of bundles from there to the branch back.
         trips: The trip count of its body, or None if it is unknown.
     """
 
@@ -58,7 +58,7 @@ class BelowListing:
     Attributes:
         name: The instruction that the kernel implements, or a title for code that is not a kernel.
         is_kernel: Whether it is a kernel rather than the code around the kernels.
-        launches: The names of the instructions that run it; several instructions may share one kernel.
+        launches: The names of the HLO instructions that run it, which may share a kernel; empty for other code.
         where: The line of Python of its instruction, such as `model.py:12`, or an empty string if it is unknown.
         text: The text of that line.
         bundles: The number of bundles.
@@ -99,7 +99,7 @@ class BelowListing:
 
 
 def describe_below(capture: Capture) -> tuple[BelowListing, ...]:
-    """Describe each kernel below HLO in the order of the schedule, then the code around the kernels.
+    """Return a description of each kernel below HLO in the order of the schedule, then of the code around the kernels.
 
     Args:
         capture: A capture for a TPU, made with `machine=True`; the result is empty for any other capture.

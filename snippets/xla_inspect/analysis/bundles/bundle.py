@@ -1,4 +1,4 @@
-"""The listing that libtpu prints of a finished kernel: its bundles, slot by slot."""
+"""A parser for the listing that libtpu prints of a finished kernel: its bundles, their operations, and its loops."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Slot:
 
     @property
     def number(self) -> int | None:
-        """The number of the unit among several equal ones, or None."""
+        """The number of the unit among several equal ones, or None if the operation's name contains none."""
         return find_number(self.operation)
 
 
@@ -65,7 +65,8 @@ class Bundle:
 
     Attributes:
         address: Its position in the kernel.
-        label: The kind of branch target: `LB` for a loop body, `PF` for code after a part that a condition may skip.
+        label: The kind of branch target: `LB` for a loop body, `PF` for code after a part that a condition may skip;
+            empty if it is no branch target.
         depth: The number of loops around it.
         slots: Its operations; empty if the core waits for a cycle.
         start: The position in the listing at which its text begins.
@@ -103,7 +104,7 @@ class Loop:
 
     @property
     def bundles(self) -> int:
-        """The number of bundles."""
+        """The number of bundles from the first of the loop's body to the branch back."""
         return self.last - self.first + 1
 
 
@@ -144,7 +145,7 @@ def count_units(bundles: Iterable[Bundle]) -> dict[str, int]:
 
 
 def list_unknown(bundles: Iterable[Bundle]) -> dict[str, int]:
-    """Return the unknown operations, each with its number of occurrences."""
+    """Return the operations that the table of units does not contain, each with its number of occurrences."""
     return dict(Counter(slot.operation for bundle in bundles for slot in bundle.slots if slot.mnemonic is None))
 
 

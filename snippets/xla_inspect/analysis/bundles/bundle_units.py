@@ -1,4 +1,4 @@
-"""The names of the operations in a TPU's bundles, each with its unit and meaning."""
+"""The known operations in a TPU's bundles, each with its unit and meaning, read from `bundle_units.toml`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).parent / "bundle_units.toml"
 
 NOTHING = "none"
-"""The key of names that use no slot and only help people who read a listing."""
+"""The unit key of operations that use no slot and only help people who read a listing."""
 
 _NUMBER = re.compile(r"\.(?:mxu|xlu)(\d+)(?:\.|$)")
 
@@ -39,10 +39,10 @@ class Unit:
 
 @dataclass(frozen=True)
 class Mnemonic:
-    """An operation of bundles.
+    """A known name of operations in bundles, with its unit and meaning.
 
     Attributes:
-        name: The name of the operation, or its leading parts.
+        name: The name of the operation, or its leading parts, joined by dots.
         unit: The unit that executes the operation.
         sentence: A description of its work.
     """

@@ -32,7 +32,7 @@ class LowStep:
 
 @cache
 def list_steps() -> Mapping[str, LowStep]:
-    """Return the known steps by name."""
+    """Return the known steps, read from `low_steps.toml`, by name."""
     return {
         name: LowStep(name, entry["title"], sentence)
         for entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).values()

@@ -32,7 +32,7 @@ PARTS: Mapping[str, tuple[str, str]] = {
     "VLOAD:FILL": ("VLOAD", "reads of what did not fit into registers"),
     "VSTORE:SPILL": ("VSTORE", "writes of what does not fit into registers"),
 }
-"""Parts of a unit's use that libtpu counts separately."""
+"""The parts of a unit's use that libtpu counts separately, each with that unit's key and a description."""
 
 _HEADING, _ROWS = re.compile(r"^(?:[A-Z][A-Z:]*(?:, )?)+$", re.MULTILINE), "== UTILIZATION:\n"
 _BLOCK = re.compile(r"^New basic block in region: (?P<region>\S+) .*$", re.MULTILINE)
@@ -70,7 +70,7 @@ class Utilization:
 
     @cached_property
     def shares(self) -> Mapping[str, float]:
-        """The used share of each unit's slots, from 0 to 1."""
+        """The used share of each unit's slots in all bundles, from 0 to 1."""
         # A unit without slots or a kernel without bundles must not divide by zero.
         return {unit: self.used[unit] / (count * len(self.rows) or 1) for unit, count in self.slots.items()}
 
@@ -151,7 +151,7 @@ class Chain:
 
 
 def parse_chains(text: str) -> tuple[Chain, ...]:
-    """Return the longest chain of each block of a kernel, in order."""
+    """Parse libtpu's critical-path text of a kernel into the longest chain of each basic block, in order."""
     # A block ends where the next one starts; the slice handles a text without blocks, for which both lists are empty.
     starts = list(_BLOCK.finditer(text))
     ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
@@ -173,7 +173,7 @@ def _read_steps(text: str) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """The number of bundles by kind, as libtpu counts them.
+    """libtpu's summary of a kernel's schedule: its numbers of bundles, and the HLO instructions in them.
 
     Attributes:
         bundles: The number of bundles.

@@ -37,7 +37,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """A natural loop: blocks that run repeatedly.
+    """A natural loop: blocks of a function, by label, that run repeatedly.
 
     Attributes:
         header: The block through which control enters the loop.

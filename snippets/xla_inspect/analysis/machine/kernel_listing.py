@@ -1,4 +1,4 @@
-"""The description of one kernel's machine code: its use of the hardware and its instructions."""
+"""Descriptions of a CPU's or GPU's generated kernels: hardware use, instruction kinds, loops and vectors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REMARKS = "llvm_remarks"
 
 @dataclass(frozen=True)
 class KernelListing:
-    """One kernel with code that the compiler generated.
+    """The description of one kernel on a CPU or GPU with code that the compiler generated.
 
     Attributes:
         name: The name in the code.
@@ -95,7 +95,7 @@ class KernelListing:
 
 
 def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
-    """Describe the code of each kernel in a capture, in launch order.
+    """Return a description of each kernel's code in a capture, in launch order; code without a launch comes last.
 
     Args:
         capture: A capture for a CPU or a GPU; for details of a GPU's machine code, it has to contain SASS.

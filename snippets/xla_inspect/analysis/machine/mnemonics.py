@@ -30,7 +30,7 @@ _AARCH64 = re.compile(r"^    (?:stp|ldp|ldr|str|adrp)\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Instructions that do the same kind of work.
+    """A pattern of mnemonics whose instructions do the same kind of work.
 
     Attributes:
         pattern: The pattern of the whole mnemonic, without modifiers.
@@ -49,7 +49,7 @@ class Table:
 
     Attributes:
         kinds: A sentence about each kind, in display order.
-        families: The instructions of the machine; the first matching family applies.
+        families: The patterns of the mnemonics; the first matching family applies.
         source: The address of the vendor's list.
     """
 
@@ -58,7 +58,7 @@ class Table:
     source: str
 
     def find(self, mnemonic: str) -> Family | None:
-        """Return the family of a mnemonic, or None if it is unknown."""
+        """Return the first family whose pattern matches a mnemonic, or None if it is unknown."""
         return next((family for family in self.families if family.pattern.fullmatch(mnemonic)), None)
 
 
@@ -122,7 +122,7 @@ def list_instructions(language: str, text: str) -> Iterator[tuple[str, str, str]
 
 
 def count_instructions(language: str, text: str) -> Mix:
-    """Count the instructions of each kind in a piece of code.
+    """Return the number of instructions of each kind in a piece of code.
 
     Args:
         language: `sass` or `asm`.

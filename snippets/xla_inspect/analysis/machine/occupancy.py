@@ -22,7 +22,7 @@ SUBPARTITIONS = 4
 """The number of partitions of a multiprocessor, each with a quarter of its registers; a warp stays in one."""
 
 REGISTER_UNIT = 256
-"""The granularity in which a warp is allocated registers."""
+"""The granularity, in registers, in which a warp is allocated registers."""
 
 SHARED_UNIT = 128
 """The granularity, in bytes, in which a block is allocated shared memory."""
@@ -106,7 +106,7 @@ class Occupancy:
 
 
 def read_limits(description: str) -> Limits:
-    """Read the resources of a multiprocessor from a device description in the compiler's text form.
+    """Return the resources of a multiprocessor from a device description in the compiler's text form.
 
     Raises:
         KeyError: The description lacks a figure.
@@ -131,7 +131,7 @@ def read_limits(description: str) -> Limits:
 def find_occupancy(  # noqa: PLR0913 - a launch uses all of these resources
     limits: Limits, *, threads: int, registers: int, shared: int, barriers: int = 0, grid: int = 0
 ) -> Occupancy:
-    """Compute the occupancy of a multiprocessor by a kernel.
+    """Return the largest possible occupancy of a multiprocessor by a kernel, which is computed and not measured.
 
     Args:
         limits: The resources of a multiprocessor.

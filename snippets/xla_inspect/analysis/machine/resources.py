@@ -48,7 +48,7 @@ class Resources:
 
 
 def read_resources(sass: str) -> Resources | None:
-    """Read the resources of a kernel, or return None if its code has no report.
+    """Return the resources of a kernel from the report in its code, or None without a report; missing figures are 0.
 
     Args:
         sass: The text of a piece of `sass`.

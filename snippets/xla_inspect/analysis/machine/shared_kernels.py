@@ -16,7 +16,7 @@ SMALL_CALL = "xla_cpu_small_call"
 
 
 def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Map each instruction that has no kernel of its own name to its kernel.
+    """Return the kernel of each instruction that shares a kernel of another name, by instruction name.
 
     The CPU compiler generates code once for fusions that compute the same, and names the code after one of them. For an
     operation of the runtime, such as a sort, it generates only the function that the operation applies, such as the

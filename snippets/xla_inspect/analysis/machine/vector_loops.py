@@ -81,7 +81,7 @@ def list_defined(text: str) -> tuple[str, ...]:
 
 
 def count_vectors(text: str) -> dict[str, int]:
-    """Count the instructions with each vector type, in loops and outside, most frequent first.
+    """Return the number of instructions with each vector type, in loops and outside, most frequent first.
 
     Args:
         text: A module in LLVM IR.
@@ -138,7 +138,7 @@ def _count_types(lines: Iterable[str]) -> dict[str, int]:
 
 
 def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
-    """Return LLVM's notes about loops, by the number of their metadata node."""
+    """Return LLVM's notes about each loop, such as `llvm.loop.isvectorized`, by the number of its metadata node."""
     nodes = dict(_NODE.findall(text))
 
     def list_notes(inside: str, number: str) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _count_turns(function: Function, cycle: Cycle) -> int | None:
-    """Return the trip count of a loop with constant start, step and bound that tests its counter in its last block."""
+    """Return the trip count of a loop with constant start, step and bound, tested in its last block, or None."""
     # With several jumps back, the loop has no single test of its counter.
     if len(cycle.latches) != 1:
         return None

@@ -1,4 +1,4 @@
-"""The register widths that a CPU kernel's instructions use: whole vectors, or one element."""
+"""The number of a CPU kernel's instructions that use each width of vector registers, or only one element."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCALAR = "scalar"
-"""The key for instructions that use one element of a vector register."""
+"""The key in `VectorUse.by_register` for instructions that use one element of a vector register."""
 
 WIDTHS = {"zmm": 512, "ymm": 256, "xmm": 128, "v": 128}
 """The bits of registers by the prefix of their names."""
@@ -54,7 +54,7 @@ class VectorUse:
 
 
 def count_widths(text: str) -> VectorUse:
-    """Count the instructions of a kernel by the vector registers that they use.
+    """Return the number of a kernel's instructions by the vector registers that they use.
 
     Args:
         text: The assembly of the kernel.

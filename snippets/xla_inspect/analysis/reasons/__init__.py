@@ -1,4 +1,4 @@
-"""The compilers' reasons, as decisions about instructions: done, refused or tried, each with an explanation."""
+"""The compilers' reasons, as decisions about instructions: done, refused, tried or noted, most with an explanation."""
 
 from xla_inspect.analysis.reasons.applied_rules import AppliedRule, find_rules
 from xla_inspect.analysis.reasons.attempts import EMITTING, Attempt, Attempts

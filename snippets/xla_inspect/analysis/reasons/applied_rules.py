@@ -30,7 +30,7 @@ _SIGN = re.compile(r"\|\||&&|[-+*/^()]")
 
 @dataclass(frozen=True)
 class AppliedRule:
-    """A replacement of an instruction, and the rule that made it.
+    """A replacement of an instruction, and the rule that made it if it is known.
 
     Attributes:
         decision: The replacement, as logged.
@@ -49,7 +49,7 @@ class AppliedRule:
 
 
 def find_rules(decisions: Iterable[Decision]) -> Iterator[AppliedRule]:
-    """Yield each replacement among some decisions, in order, with the rule that caused it."""
+    """Yield each replacement among some decisions, in order, with the rule that caused it if that is known."""
     tried: dict[tuple[int, str], str] = {}
     for decision in decisions:
         at = decision.run, decision.instruction

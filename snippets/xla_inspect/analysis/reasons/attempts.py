@@ -1,4 +1,4 @@
-"""The decisions of a compiler on the way to a kernel, related to instructions of the optimized program."""
+"""The logged decisions of a compiler, which can be looked up by instructions of the optimized program."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Attempts:
 
 
 def _list_held(module: Module) -> dict[str, frozenset[str]]:
-    """Return each instruction's name with the names of its fused instructions."""
+    """Return, for the name of each fusion, that name and the names of its fused instructions."""
     return {
         instruction.name: frozenset(
             {instruction.name, *(inner.name for callees in module.called(instruction) for inner in callees)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 SOURCE = "fusion_log"
-"""The name of these steps as a source in the message tables; other sources are files of XLA."""
+"""The source of the cost model's steps in the message tables; other sources are files of XLA."""
 
 ASKER = "priority-fusion"
 """The pass that uses the cost model."""

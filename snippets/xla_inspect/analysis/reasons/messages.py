@@ -1,4 +1,4 @@
-"""The known messages of compilers, each with its pattern, its decision and its meaning."""
+"""The known messages of compilers with their patterns, decisions and meanings, read from the TOML tables."""
 
 from __future__ import annotations
 
@@ -92,14 +92,14 @@ def group_messages() -> Mapping[str, tuple[Message, ...]]:
 
 @cache
 def find_topics() -> Mapping[str, Topic]:
-    """Return the main topic of each file of XLA; a known message may have another topic."""
+    """Return the main topic of each file of XLA in the tables; a known message may have another topic."""
     # Reversed, so that the first topic wins for a file that several topics list.
     return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
 
 
 @cache
 def list_silent(kind: str) -> Mapping[Topic, str]:
-    """Return the topics that the compiler of a kind of target never logs, each with an explanation."""
+    """Return the topics that the compiler for `cpu`, `gpu` or `tpu` never logs, each with an explanation."""
     tables = {topic: _read_table(topic).get("silent", {}) for topic in TOPICS}
     return {topic: silent[kind] for topic, silent in tables.items() if kind in silent}
 

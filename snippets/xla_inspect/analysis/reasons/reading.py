@@ -36,11 +36,11 @@ _NAMES = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class Reasons:
-    """The reasons that a compiler logged.
+    """The decisions in a compiler's log, and the numbers of explained and unexplained lines.
 
     Attributes:
         decisions: The decisions, in order.
-        explained: The number of log lines of a known kind.
+        explained: The number of log lines that match a known message.
         unexplained: The number of other log lines for each file, most frequent first.
         silent: The topics that the compiler never logs for the capture's target, each with an explanation.
     """
@@ -72,7 +72,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class _Subject:
-    """The instruction that a pass mentioned last, or the origin of its next messages if that is not an instruction."""
+    """The instructions that a pass mentioned last, or the origin of its next messages if that is not an instruction."""
 
     instruction: str
     others: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ _NOBODY = _Subject("")
 
 @dataclass
 class _Memory:
-    """The last subject and refusal of each run of a pass, and the reported decisions.
+    """The last subject and last refused instruction of each run of a pass, and the reported decisions.
 
     Messages from outside of passes are tracked by source file.
     """
@@ -134,7 +134,7 @@ class _Memory:
 
 
 def read_reasons(capture: Capture) -> Reasons:
-    """Read the reasons from a capture's log; a capture without a log has none."""
+    """Return the decisions in a capture's log and the counts of its lines; a capture without a log has none."""
     messages, topics = group_messages(), find_topics()
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
@@ -165,7 +165,7 @@ def read_reasons(capture: Capture) -> Reasons:
 
 
 def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, Mapping[str, str]]:
-    """Return the first message that matches a text, with the values of its groups."""
+    """Return the first message that matches a text and the values of its groups, or None and no values."""
     for message in messages:
         if match := message.pattern.fullmatch(text):
             return message, {name: value or "" for name, value in match.groupdict().items()}
@@ -227,6 +227,6 @@ def _decide(  # noqa: PLR0913, PLR0917 - a decision combines all of these
 
 
 def shorten_words(text: str) -> str:
-    """Return a compiler's words on one line, with instructions shortened to their names."""
+    """Return a compiler's words on one line of at most `LONGEST` characters, with instructions shortened to names."""
     line = " ".join(_WHOLE.sub(r"%\g<name>", text).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}\u2026"

@@ -57,7 +57,7 @@ class ValueFlow(ValueSources):
                         yield user, place[0]
 
     def find_maker(self, name: str, index: tuple[int, ...]) -> Maker | None:
-        """Return the instruction that writes an element of an instruction's result, or None if it does not exist.
+        """Return the instruction that writes an element of a named instruction's result, or None for an unknown name.
 
         Args:
             name: The instruction's name.

@@ -1,4 +1,4 @@
-"""The one definition of the opcodes that only rename a value, and the search that follows values through them."""
+"""The opcodes that only rename, copy, rewrite or pack a value, and a graph search that follows values through them."""
 
 from __future__ import annotations
 

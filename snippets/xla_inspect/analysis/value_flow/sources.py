@@ -21,7 +21,7 @@ _RESULT = ((), (1,))
 
 
 class ValueSources:
-    """The flow of one module's values, from each value back to its sources.
+    """The tracing of one module's values, from each value back to its sources.
 
     Args:
         module: The module.
