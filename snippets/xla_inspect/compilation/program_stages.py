@@ -55,7 +55,7 @@ class TracedProgram(Protocol):
 
     @property
     def equations(self) -> tuple[Equations, ...]:
-        """The jaxpr's equations by part of the program."""
+        """The number of the jaxpr's equations by part of the program."""
 
     @property
     def constants(self) -> tuple[Constant, ...]:
@@ -79,7 +79,7 @@ class CompilableProgram(Protocol):
 
     @property
     def stablehlo_locations(self) -> str:
-        """The lowered program with locations."""
+        """The text of the lowered program with locations."""
 
     @property
     def traced(self) -> TracedProgram:
@@ -114,7 +114,7 @@ class Traced:
 
     @cached_property
     def equations(self) -> tuple[Equations, ...]:
-        """The jaxpr's equations by part of the program."""
+        """The number of the jaxpr's equations by part of the program."""
         return program_contents.list_equations(self.stage.jaxpr.jaxpr)
 
     @cached_property
@@ -160,12 +160,12 @@ class Lowered:
 
     @cached_property
     def stablehlo(self) -> str:
-        """The lowered program without locations."""
+        """The text of the lowered program without locations and without large literals."""
         return _print(self.stage, with_locations=False)
 
     @cached_property
     def stablehlo_locations(self) -> str:
-        """The lowered program with `loc(...)` on each operation."""
+        """The text of the lowered program with `loc(...)` on each operation, without large literals."""
         return _print(self.stage, with_locations=True)
 
     @cached_property

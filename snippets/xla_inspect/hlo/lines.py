@@ -185,7 +185,7 @@ def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
 def _read_operands(
     arguments: str, text: str, line: int, offset: int
 ) -> tuple[tuple[str, ...], tuple[Shape, ...] | None, tuple[tuple[int, ...], ...] | None]:
-    """Return the names, the shapes or None, and the tuple indices or None of `f32[2]{0} %a, /*index=1*/f32[2] %b#0`."""
+    """Return the names of operands, their shapes, or None if not written, and tuple indices (`%b#0`), or None."""
     if "/*" in arguments:
         arguments = _COMMENT.sub(lambda comment: " " * len(comment.group()), arguments)
     names: list[str] = []
@@ -211,7 +211,7 @@ def _read_operands(
 
 
 def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | None, str, str, int]:
-    """Return the groups of `_LINE` and the offset of its `(`: slower than a match, but for any depth of brackets."""
+    """Return the parts of a line (root mark, name, shape, opcode, operands, attributes) and the offset of its `(`."""
     (head, expect_head), (opcode, expect_opcode), (attribute, expect_attribute) = _PIECES
     match = head.match(text)
     if match is None:

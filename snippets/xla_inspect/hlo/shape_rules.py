@@ -17,7 +17,7 @@ _WHOLE = {part: whole for whole, part in _PARTS.items()}
 
 
 class Question(NamedTuple):
-    """The input of a shape rule: an opcode, operand shapes, attributes, and the shape of each called result by name."""
+    """The input of a shape rule: opcode, operand shapes, attributes, and a lookup of a computation's result shape."""
 
     opcode: str
     operands: tuple[Shape, ...]

@@ -103,7 +103,7 @@ def _begins_layout(tokens: Tokens) -> bool:
 
 
 def take_literal(tokens: Tokens, line: Line) -> None:
-    """Consume the text inside the parentheses of a constant, and add it to a line.
+    """Consume the parentheses of a constant or a parameter, and add the text inside them to a line.
 
     Raises:
         HloSyntaxError: The parentheses are not closed.

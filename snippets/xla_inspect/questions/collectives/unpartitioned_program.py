@@ -106,7 +106,7 @@ class WrittenProgram:
         return names if 0 < len(names) <= _MOST_SHAPES else ()
 
     def find_shardings(self, source: Instruction | None) -> tuple[str, str, str]:
-        """Return an operation's sharding, the one that a constraint requests, and a clause with its line; or ''."""
+        """Return an operation's sharding, its constraint's sharding, and a clause with that line; each '' if none."""
         if source is None:
             return "", "", ""
         operands = self.flow.module.operands(source)

@@ -83,7 +83,7 @@ def rank_launches(
     shown: int = USUAL_ROWS,
     registers: Mapping[str, tuple[int, int, int]] | str = "",
 ) -> Kernels:
-    """Return the launches in a capture, those with the greatest least time (a bound, nothing is measured) first.
+    """Return the launches in a capture, the greatest least time (a computed bound, not a measured time) first.
 
     Args:
         capture: The program's capture. It does not need the modules between passes.

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Return an iterator over the answers about compile time, one for each target, which compiles when it is read.
+    """Return an iterator that compiles the program for each target and yields the answer about its compile time.
 
     Raises:
         InspectError: The depth is below one.

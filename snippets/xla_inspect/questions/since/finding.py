@@ -1,4 +1,4 @@
-"""The cause of a change between two releases: the pass, the line of Python, and the differences in code."""
+"""The search for the cause of a change between two releases: the pass, the line, and the differences in code."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _find_kernel(old: Capture, new: Capture) -> str:
 
 
 def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
-    """Return the place and text of the most frequent line of Python among a kernel's instructions, or two ''."""
+    """Return the place and text of the most frequent line in a kernel's instructions, or two empty strings."""
     try:
         module = capture.module
         lines = find_lines(capture, module)

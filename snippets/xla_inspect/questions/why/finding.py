@@ -152,7 +152,7 @@ class WhyFinder:
         return (finding, *boundaries[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
 
     def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
-        """Return the main instructions of the two selections, or nothing if no kernel computes one of them."""
+        """Return the main instruction of each of two named parts, or nothing if no kernel computes one of them."""
         selections = [self.selector.select(word) for word in (one, other)]
         ones, others = ({*list_launches(self.evidence, selection)} for selection in selections)
         return tuple(self._find_in(selection, ones & others) for selection in selections) if ones and others else ()

@@ -1,4 +1,4 @@
-"""The reason for a copy or a transpose: the value that it protects, or the layout that an instruction needs."""
+"""The explanation of a copy or a transpose: the value that it protects, or the layout that an instruction needs."""
 
 from __future__ import annotations
 

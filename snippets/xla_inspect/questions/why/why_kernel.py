@@ -1,4 +1,4 @@
-"""The origin of a kernel: the pass that created it, its contents, and the reason for its form."""
+"""The explanation of a kernel: the pass that created it, its contents, and the reason for its form."""
 
 from __future__ import annotations
 

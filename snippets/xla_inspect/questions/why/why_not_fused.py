@@ -1,4 +1,4 @@
-"""The reason why two kernels are not fused: the compiler's messages, or else the form of the kernels."""
+"""The explanation why two kernels are not fused, from the compiler's messages, or else the form of the kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pass that removed or rewrote an operation of the program, its rule, and the replacement."""
+"""The explanation of a removed operation: the pass that removed or rewrote it, its rule, and the replacement."""
 
 from __future__ import annotations
 
