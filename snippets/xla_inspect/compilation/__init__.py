@@ -1,4 +1,4 @@
-"""Compilation of a program for a target, with every stage collected; the code that needs JAX is here."""
+"""Compilation of a program for a target into a capture of every stage; the code that needs JAX is in this package."""
 
 from typing import TYPE_CHECKING
 

@@ -85,12 +85,12 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
 
 
 def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> Program:
-    """Return the program made from a function and its examples, ready to be captured for any number of targets.
+    """Return the program of a function and its examples, which can be captured for any number of targets.
 
     Args:
         fn: As in `capture`.
         args: The function's positional arguments.
-        arguments: Options of `jax.jit`, `mesh` and `specs` that are not None, and keyword arguments of the function.
+        arguments: Options of `jax.jit`, `mesh` and `specs`, or None for each, and keyword arguments of the function.
 
     Raises:
         InspectError: The arguments contradict each other.
@@ -119,7 +119,7 @@ def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of
     machine: bool = False,
     code: bool = True,
 ) -> Callable[[], Capture]:
-    """Compile a program for a target, and return a function that builds the capture in this thread or another.
+    """Compile a program for a target unless it is cached, and return a function that builds the capture in any thread.
 
     Args:
         program: The program.
@@ -141,7 +141,7 @@ def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of
 
 
 def add_machine_code(compiled: Capture) -> Capture:
-    """Return a capture for a GPU with its kernels' machine code added, and any other capture unchanged."""
+    """Return a capture with the machine code of its PTX kernels added; a capture without PTX stays unchanged."""
     from xla_inspect.compilation.sass import disassemble
 
     return replace(compiled, code=compiled.code + disassemble(compiled))
@@ -158,15 +158,15 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     reasons: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
-    """Compile a function for several targets, and record a gap for each target that this machine cannot compile for.
+    """Return the captures of a function for several targets, with a gap for each target that cannot be compiled for.
 
     The targets are compiled one after the other, because a GPU compile takes most of the time and uses all cores.
 
     Args:
         fn: As in `capture`.
         *example_args: As in `capture`.
-        targets: Short names.
-        options: XLA options by target.
+        targets: Short names of the targets.
+        options: XLA options by target and name.
         machine: As in `capture`.
         refusals: Whether to record a gap with the error message for a target if JAX or the compiler rejects the
             program. By default the error is raised.

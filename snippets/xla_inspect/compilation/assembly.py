@@ -30,7 +30,7 @@ JUMP_TARGET = re.compile(r"#?(0x[0-9a-f]+)$")
 def disassemble(data: bytes) -> str:
     """Return the assembly of an object file, Intel syntax on x86, with labels at functions and jump targets.
 
-    Returns an empty string for data that is not an ELF file, such as object files on macOS and Windows.
+    Returns an empty string for data that is not an ELF file (as on macOS and Windows) or is for another processor.
     """
     try:
         elf = ELFFile(io.BytesIO(data))
@@ -49,7 +49,7 @@ def disassemble(data: bytes) -> str:
 
 
 def _find_functions(elf: ELFFile, section: int) -> dict[int, str]:
-    """Return the offset and name of each function in a section."""
+    """Return the name of each function in a section, by its offset."""
     return {
         # In an object file, which is not linked yet, a symbol's value is its offset in the section.
         symbol["st_value"]: symbol.name

@@ -76,7 +76,7 @@ def make_key(  # noqa: PLR0913 - all that it depends on
 
 
 def hash_content(content: Mapping[str, object]) -> str:
-    """Return a key for a result that this package derives from `content`, which must be JSON-serializable."""
+    """Return a cache key: a hash of `content`, which must be JSON-serializable, and of this package's code."""
     return hashlib.sha256(json.dumps({**content, "code": hash_code()}).encode()).hexdigest()
 
 
@@ -89,7 +89,7 @@ def ambient_flags(options: Mapping[str, str | int | bool]) -> list[str]:
 
 @cache
 def hash_code(folder: Path = Path(__file__).parent) -> str:
-    """Return a hash of the code and data that turn a compile into a capture: this folder and its dependencies."""
+    """Return a hash of the code and data that turn a compile into a capture: `folder`'s modules and dependencies."""
     return hash_meaning(find_files(folder.glob("*.py"), {"xla_inspect": folder.parent}), folder.parent)
 
 
@@ -148,7 +148,7 @@ def _load_text(key: str) -> str | None:
 
 
 def load_bytes(key: str) -> bytes | None:
-    """Return the contents of the file stored under a key, or None if there is no such file."""
+    """Return the contents of the file stored under a key, or None if there is no such file or no cache."""
     folder = folders.find_cache()
     return files.read_stored(folder / f"{key}{SUFFIX}") if folder else None
 
@@ -160,13 +160,16 @@ def claim(key: str) -> files.Claim:
 
 
 def store(key: str, capture: Capture) -> None:
-    """Store a capture under a key, which becomes its identity."""
+    """Store a capture under a key, which becomes the stored capture's identity; do nothing without a cache folder."""
     if folders.find_cache() is not None:
         store_bytes(key, pack(capture.retold(identity=key)))
 
 
 def store_bytes(key: str, data: bytes) -> None:
-    """Write the file of a key atomically, even with concurrent writers or if this process is killed."""
+    """Write the file of a key atomically, and evict old files beyond `LIMIT` from time to time.
+
+    Without a cache folder, this does nothing. A failed write is only logged.
+    """
     folder = folders.find_cache()
     if folder is None:
         return
@@ -183,7 +186,7 @@ def store_bytes(key: str, data: bytes) -> None:
 
 @cache
 def _say_once(folder: Path, reason: str) -> None:
-    """Log once that a cache folder cannot be written, as information only, because captures are correct without it."""
+    """Log that a cache folder cannot be written, once and as information, because captures are correct without it."""
     log.info(
         "the capture cache %s cannot be written (%s), so every program is compiled; "
         "set XLA_INSPECT_CACHE to a folder, or to `off`",

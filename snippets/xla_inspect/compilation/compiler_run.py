@@ -1,4 +1,4 @@
-"""One run of a compiler on one program, with every stage collected."""
+"""The compile of one program for one target, or its recall from the cache, into a capture of every stage."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     timed: bool,
     code: bool,
 ) -> Callable[[], Capture]:
-    """Return a function that gives the capture of a program, from the cache or from a new compile that it caches."""
+    """Compile a program unless its capture is cached, and return a function that gives the capture and caches it."""
     request = (passes, timed, code)
     # A cached capture with more parts (passes, their times, the code) answers the request too.
     fuller = [(passes, timed, True), *((stepped, True, True) for stepped in (False, True) if stepped >= passes)]
@@ -202,7 +202,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
 
 @cache
 def start_compiler(target: Target) -> None:
-    """Compile a trivial program, so that the measured times of later programs exclude the compiler's startup."""
+    """Compile a trivial program once per target, so that later programs' times exclude the compiler's startup."""
     placed = jax_private.place(lowering.start_lowering(target.kind), target.devices()[:1])
     placed.compile(dict(dump_compile.PINNED[target.kind]))
 
@@ -221,10 +221,10 @@ def check_devices(program: NamedProgram, devices: Sequence[jax.Device], target: 
 
 @dataclass(frozen=True)
 class Compile:
-    """The output of one compile: the executable, the dumps, and the profiler's record of its passes.
+    """The output of one compile: the executable, the dumped texts, their write times and the profiler's recording.
 
-    If the compiler failed, `error` has its message instead of the executable. The start time is by the system clock,
-    which the dump files' times and a TPU compiler's own record also use.
+    If the compiler failed, `error` has its message and `executable` is None. The start `begun`, like `written`, is by
+    the system clock. The flags tell which parts were requested: modules between passes, their times, generated code.
     """
 
     executable: jax.stages.Compiled | None
@@ -246,7 +246,7 @@ def assemble(
     options: Mapping[str, str | int | bool],
     output: Compile,
 ) -> Capture:
-    """Return the capture built from the output of a compile."""
+    """Return the capture built from the output of a compile; raise an `InspectError` if the compiler left no dump."""
     texts, executable = output.texts, output.executable
     unoptimized, optimized = texts.find("before_optimizations.txt"), texts.find("after_optimizations.txt")
     if not (unoptimized and (optimized or executable is None)):
@@ -299,12 +299,12 @@ def assemble(
 
 
 def collect_code(target: Target, texts: ModuleTexts) -> tuple[Code, ...]:
-    """Return the generated code in a compiler's output, and its assembly."""
+    """Return the generated code in the dumped texts, with the assembly of the object files, if any."""
     return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects)))
 
 
 def read_record(output: Compile, before: str) -> Record:
-    """Return every run of a pass with its duration, and the other phases of the compile.
+    """Return the recorded runs of passes with durations, and the compile's other phases; empty unless times were asked.
 
     A TPU compile writes a complete record of its passes, and XLA's profiler does not see it. A CPU compile writes no
     record, and a GPU compile's record ends at scheduling, so the profiler records both. The profiler takes a tenth of a
@@ -321,7 +321,7 @@ def read_record(output: Compile, before: str) -> Record:
 
 
 def measure_memory(compiled: jax.stages.Compiled) -> Memory:
-    """Return the bytes that the executable needs on one device."""
+    """Return the executable's own memory statistics in bytes on one device, or zeros if it has none."""
     stats = compiled.memory_analysis()
     if stats is None:
         return Memory(0, 0, 0, 0, 0, 0)
@@ -336,7 +336,7 @@ def measure_memory(compiled: jax.stages.Compiled) -> Memory:
 
 
 def measure_cost(compiled: jax.stages.Compiled, optimized: str) -> Cost:
-    """Return the executable's own cost analysis or, where it has none, jaxlib's of the optimized module."""
+    """Return the executable's own cost analysis (nothing is run) or, without one, jaxlib's of the optimized text."""
     figures, source = compiled.cost_analysis(), "executable"
     if not figures:
         figures, source = jax_private.count_work(optimized), "jaxlib HLO cost analysis"

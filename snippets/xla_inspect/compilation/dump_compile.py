@@ -1,4 +1,4 @@
-"""Compilation of a lowered program, with the dump folder that the compiler fills."""
+"""Compilation of a lowered program with dumps, and the private folders that the compiler writes them to."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
     passes: bool = True,
     code: bool = True,
 ) -> jax.stages.Compiled:
-    """Compile for a target with dumps into a folder; modules between passes are dumped only on request.
+    """Compile for a target with dumps into a folder, and return the executable.
+
+    The modules between passes and the generated code are dumped only if `passes` and `code` are true.
 
     Raises:
         InspectError: The compiler does not know an option, or rejects its value.
@@ -101,7 +103,7 @@ def pin_options(target: Target) -> dict[str, str | int | bool]:
 
 
 def explain_no_room() -> str:
-    """Return why compilers cannot write their temporary files, and what to do, or an empty string where they can."""
+    """Return the reason why temporary files cannot be written, with a remedy, or an empty string if they can."""
     folder = os.environ.get("TMPDIR") or tempfile.gettempdir()
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
@@ -113,14 +115,14 @@ def explain_no_room() -> str:
 
 
 def list_options(kind: str, folder: Path, *, passes: bool = True, code: bool = True) -> dict[str, Any]:
-    """Return the options by which the compiler for a kind of target dumps into a folder all that a capture holds.
+    """Return the options that make the compiler for a kind of target dump all that a capture stores into a folder.
 
     Args:
         kind: `cpu`, `gpu` or `tpu`.
         folder: The folder.
-        passes: Whether that is the module between passes too, which for a large program takes most of the time that
-            dumps take, and of the room.
-        code: Whether that is the generated code too.
+        passes: Whether to dump the module between passes too, which for a large program takes most of the time and the
+            space of the dumps.
+        code: Whether to dump the generated code too.
     """
     return {
         "xla_dump_to": str(folder),
@@ -164,7 +166,7 @@ class Folder(tempfile.TemporaryDirectory[str]):
 
 @cache
 def sweep_once() -> None:
-    """Remove the dumps that dead processes left, the first time that this one asks."""
+    """Remove the dumps that dead processes left, on the first call in this process only."""
     sweep_dumps()
 
 
@@ -179,7 +181,7 @@ def sweep_dumps() -> None:
 
 
 def is_abandoned(folder: Path) -> bool:
-    """Return whether the process that created a folder of dumps has ended."""
+    """Return whether the process that created a folder of dumps has ended; False if the folder has no lock file."""
     with suppress(OSError), (folder / LOCK).open(encoding="utf-8") as file:
         # The system drops the lock of a dead process, so only then can this process acquire it.
         return store.lock(file)
@@ -188,13 +190,13 @@ def is_abandoned(folder: Path) -> bool:
 
 
 def place_dumps(folder: Path) -> None:
-    """Use a folder as the parent of all further dumps of this process."""
+    """Set the folder in which this process makes all further dump folders, if it has enough room."""
     global MEMORY  # noqa: PLW0603 - of the process
     MEMORY = folder
 
 
 def find_memory() -> Path | None:
-    """Return a memory-backed folder with room for any compile's dumps, or None; a disk is slower for so many files."""
+    """Return the memory-backed folder if it is writable and has room for any compile's dumps, or None."""
     try:
         return MEMORY if shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK) else None
     except OSError:

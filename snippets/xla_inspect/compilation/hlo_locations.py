@@ -1,4 +1,4 @@
-"""HLO text with the tables of Python frames that captures omit, and file names relative to the project."""
+"""The unoptimized HLO text of a function with its tables of Python frames, which captures omit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 
 def located_hlo(fn: Callable[..., Any], *example_args: Any) -> str:  # noqa: ANN401 - whatever the function takes
-    """Return `lowered.as_text("hlo", debug_info=True)` without frames outside the program and without absolute paths.
+    """Return `lowered.as_text("hlo", debug_info=True)` of a function lowered for the CPU, which is not compiled.
+
+    The text has no frames outside the program, and its file names are relative to the project.
 
     Args:
         fn: Any function that `jax.jit` accepts.

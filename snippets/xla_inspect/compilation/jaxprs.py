@@ -43,7 +43,7 @@ def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
 
 
 def count_primitives(jaxpr: core.Jaxpr) -> Counter[str]:
-    """Return the number of occurrences of each primitive in a jaxpr and its inner jaxprs."""
+    """Return the number of equations with each primitive in a jaxpr and its inner jaxprs, by the primitive's name."""
     return Counter(equation.primitive.name for equation in walk_equations(jaxpr))
 
 

@@ -1,4 +1,4 @@
-"""Programs below HLO, from a second compile in a process in which libtpu dumps them to a folder."""
+"""A TPU's programs below HLO, from a second compile in a process in which libtpu dumps them to a folder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def dumped(
         lowered: The program.
         target: The target; only a TPU has programs below HLO.
         options: XLA's options by name.
-        wanted: Whether to run the second compile; if not, the context value is None.
+        wanted: Whether to run it. The context value is a future of the programs, or None if not wanted or no TPU.
     """
     if not wanted or target.kind != "tpu":
         yield None
@@ -90,7 +90,7 @@ def dumped(
 
 
 def collect_low_level(call: CompileCall, target: str) -> tuple[LowLevel, ...]:
-    """Return the kernels that libtpu generates below HLO, with their intermediate forms unless these are too large.
+    """Compile in a separate process, and return the kernels below HLO, with intermediate forms unless too large.
 
     Args:
         call: The serialized compile request.
@@ -126,7 +126,7 @@ class DumpingProcess:
         self._process: LoggedProcess | None = None
 
     def compile(self, call: CompileCall, target: str) -> tuple[LowLevel, ...]:
-        """Compile, and return the dumped kernels, without data that depends on the clock or the machine.
+        """Compile in the process, and return the dumped kernels, without data that depends on clock or machine.
 
         Raises:
             TooLargeError: The dumps exceeded the limit, and the process was ended.
@@ -164,7 +164,7 @@ def _process(flags: str) -> DumpingProcess:
 
 @contextmanager
 def _held(folder: Path, process: LoggedProcess, limit: int) -> Iterator[threading.Event]:
-    """End a process and set the event as soon as the files in a folder exceed a total size."""
+    """Yield an event; in the block, set it and end the process as soon as a folder's files exceed `limit` bytes."""
     outgrown, finish = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -264,7 +264,7 @@ def _read(files: Iterable[tuple[str, Path]], stage_name: str) -> str:
 
 
 def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
-    """Yield each form of a kernel's program, with its size."""
+    """Yield each form of a kernel's program, in order, with its number of instructions or bundles if known."""
     counts = defaultdict[str, list[tuple[int, bool | None]]](list)
     before = ""
     for match in COUNT.finditer(_read(files, COUNTS)):
@@ -295,5 +295,5 @@ def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
 
 
 def _read_shared(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the instructions that share each kernel, by kernel."""
+    """Return the names of the HLO instructions that share each kernel, by kernel, from libtpu's text about them."""
     return {match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]}

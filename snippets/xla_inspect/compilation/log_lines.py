@@ -64,7 +64,7 @@ _STATES_WRITTEN = tuple(state.encode() for state in _STATES)
 
 
 def drop_states(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a log with only the first line of each dump of a whole state; dumps can dominate a log."""
+    """Yield a log's lines, but of each dump of a module's or pass's whole state only the first line."""
     places: set[bytes] = set()
     is_state = False
     for line in lines:
@@ -80,9 +80,9 @@ def drop_states(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass
 class _Step:
-    """A running pass, or the compiler thread itself, with the innermost pipeline in it.
+    """A running pass (`run` is its number), or a thread outside any pass (-1), with the last pipeline started in it.
 
-    A pipeline logs its start but not its end, so the enclosing pass or thread refers to the last pipeline that started.
+    `pipeline` contains the pass, and `inner` is started by it. A pipeline logs its start but not its end.
     """
 
     run: int = -1
@@ -150,7 +150,7 @@ def _rank(event: LogEvent, several: Container[str]) -> tuple[float, str, int, st
 
 
 def _order(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-    """Yield events with consecutive failed attempts sorted, so that every run yields the same order."""
+    """Yield events with consecutive failed fusion attempts sorted, so that the order is the same for every compile."""
     for _, of_run in groupby(events, key=lambda event: event.run):
         attempts: list[list[LogEvent]] = []
         for event in of_run:
@@ -193,7 +193,7 @@ def _clean(text: str) -> str:
 
 
 def _drop_configs(text: str) -> str:
-    """Return a text without the configurations of instructions, which are JSON objects that may be nested."""
+    """Return a text without each `, backend_config={...}`, a JSON object that may contain others."""
     while (start := text.find(_CONFIG)) >= 0:
         depth = 0
         end = start + len(_CONFIG)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LIMIT = 128 << 20
-"""The number of bytes to read of one compile's log; the rest is dropped, and the log says so."""
+"""The number of bytes to keep of one compile's log; the rest is read and dropped."""
 
 MARK = "end of the compile {number} of xla_inspect"
 
@@ -125,7 +125,7 @@ def overheard(
         lowered: The program.
         target: The target to compile for.
         options: XLA's options by name.
-        wanted: Whether to run the second compile; if not, the context value is None.
+        wanted: Whether to run it. The context value is a future of the logged events, or else None.
     """
     if not wanted:
         yield None
@@ -155,7 +155,7 @@ def overheard(
 
 
 def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
-    """Return the events that the compiler logs during a compile.
+    """Compile in a separate process, and return the logged events, followed on a CPU by LLVM's remarks.
 
     Args:
         call: The serialized compile request.
@@ -171,7 +171,7 @@ def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
 
 
 def collect_remarks(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
-    """Return LLVM's remarks about the loops in a CPU's kernels; nothing for other targets.
+    """Compile in a separate process, and return LLVM's remarks about a CPU's kernels; nothing for other targets.
 
     LLVM prints a remark piece by piece, so only a single-threaded process keeps remarks whole and groups them by
     kernel. On macOS and Windows, a process cannot be pinned to one processor, so there are no remarks.
@@ -205,7 +205,7 @@ class LoggedProcess:
         self._number = 0
 
     def compile(self, call: CompileCall, target: str) -> str:
-        """Compile, and return the raw log.
+        """Compile in the process, which starts if necessary, and return the raw log of this compile.
 
         Raises:
             InspectError: As in `collect_log`.
@@ -258,7 +258,7 @@ class LoggedProcess:
 
 
 def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]:
-    """Return a process's output up to a mark line, and whether that line came before the end of the output."""
+    """Return a process's standard error up to a mark line, without dumps of states, and whether the mark came."""
     assert isinstance(process.stderr, io.TextIOWrapper)  # noqa: S101 - a pipe
     output = iter(process.stderr.buffer.readline, b"")
     marked = False

@@ -73,7 +73,7 @@ class Program:
 
     @cached_property
     def source_file(self) -> str:
-        """The name of the program's file, as locations use it, or an empty string."""
+        """The name of the program's file relative to the project, as locations use it, or an empty string."""
         return re.sub(prefix_pattern(self.project), "", str(self.file)).replace("\\", "/") if self.file else ""
 
     @property
@@ -117,13 +117,13 @@ class Program:
 
 
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
-"""The kind of a target, and the platform whose lowering rules JAX uses for it."""
+"""The platform whose lowering rules JAX uses, by the kind of target."""
 
 
 def describe_call(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], jit_options: Mapping[str, Any]
 ) -> Program:
-    """Return the program made from a function and its examples.
+    """Return the program of a function and its examples, jitted with `jit_options`, but not traced yet.
 
     Raises:
         InspectError: `fn` is not callable, or it is already jitted and `jit_options` are not empty.
@@ -144,7 +144,7 @@ def describe_call(
 
 
 def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
-    """Return the shape and dtype of an array, and any other value unchanged."""
+    """Return an array's shape, dtype and sharding over several devices, if any, and any other value unchanged."""
     if isinstance(leaf, jax.ShapeDtypeStruct) or not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
         return leaf
     layout = getattr(leaf, "sharding", None)
@@ -264,7 +264,7 @@ def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
 @cache
 def start_lowering(kind: str) -> jax.stages.Lowered:
-    """Lower a trivial program and return it, so that the times of later programs exclude what JAX loads first."""
+    """Lower a trivial program once per kind and return it, so that later programs' times exclude JAX's own loading."""
 
     def work() -> jax.stages.Lowered:
         lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(PLATFORMS[kind],))

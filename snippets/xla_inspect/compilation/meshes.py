@@ -1,4 +1,4 @@
-"""Meshes of a target's devices: sharded examples, and replacements for the devices in the program's shardings."""
+"""Meshes of a target's devices, which shard the examples and replace the devices in the program's own shardings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.De
     """Return the target's devices that replace the devices in a program's shardings, in the program's order.
 
     A mesh in the program keeps its axes and sizes. Its devices get the order that `jax.make_mesh` chooses for the
-    target, whatever the order of the original devices.
+    target, whatever the order of the original devices. A program without shardings gets only the first device.
 
     Raises:
         InspectError: The program uses another number of devices than the target has.
@@ -70,7 +70,7 @@ def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.De
 
 
 def shard(args: Any, specs: tuple[Any, ...] | None, mesh: jax.sharding.Mesh) -> Any:  # noqa: ANN401 - any pytree
-    """Return abstract examples that carry the sharding of each of their arrays on a mesh.
+    """Return the examples' shapes and dtypes, each with its sharding on a mesh.
 
     Args:
         args: The examples.

@@ -17,7 +17,7 @@ DISASSEMBLERS = ("capstone", "pyelftools")
 
 
 def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
-    """Yield the assembly of each kernel, or nothing if the disassembler's packages are not installed.
+    """Yield the assembly of each ELF object file as `Code`, or nothing if the disassembler's packages are missing.
 
     Args:
         objects: Object files by the ends of their names, as in `ModuleTexts.objects`.

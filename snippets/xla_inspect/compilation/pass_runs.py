@@ -33,19 +33,19 @@ PHASES = {
 }
 """The phases of a compile by the names of XLA's own events.
 
-Inside one of them another may stand, or a pipeline of passes, whose time is then that one's alone.
+Events nest: time inside another phase or a pipeline of passes counts only for the inner one.
 """
 
 PROFILER = threading.Lock()
 """The lock that is held during a profiler session, because a process can have only one."""
 
 MARKS = itertools.count()
-"""Numbers the recorded compiles of this process, to tell their events from those of other threads."""
+"""A counter of this process's recorded compiles, whose numbers distinguish their events from other threads'."""
 
 
 @dataclass
 class Recording:
-    """XLA's own events during a compile: a serialized XSpace, and the name of the event around them."""
+    """XLA's own events during a compile: the name of the event around them, and the profile, a serialized XSpace."""
 
     mark: str
     profile: bytes = b""
@@ -81,7 +81,7 @@ def recorded() -> Iterator[Recording]:
 
 
 def read_recording(recording: Recording, module: str) -> Record:
-    """Return the recorded runs of passes over one module, in order.
+    """Return the passes run over one module, in order, with their durations and the phases, from a recording.
 
     XLA records a pipeline as `NAME (MODULE)` and, inside it, each pass by its name. Inside a pass that changed the
     module, it records a run of the invariant checkers (HloPassPipeline::RunPassesInternal in hlo_pass_pipeline.cc).
@@ -110,7 +110,7 @@ class _Open:
 
 
 def _read_thread(events: Iterable[tuple[float, float, str]], module: str) -> Record:
-    """Return the runs of passes over one module from one thread's events, in order of their start."""
+    """Return the runs of passes over one module, with durations and phases, from one thread's events in start order."""
     runs: list[PassRun] = []
     seconds: list[float] = []
     phases: dict[str, float] = {}
@@ -145,7 +145,7 @@ def _read_thread(events: Iterable[tuple[float, float, str]], module: str) -> Rec
 
 
 def _find_phase(name: str, event: _Open, around: _Open) -> str:
-    """Return the phase of an event: everything inside a pipeline belongs to the phase of the passes."""
+    """Return the phase of an event, or an empty string; all inside a pipeline is of the passes or their checks."""
     if event.pipeline is not None:
         return PASSES
     if around.pipeline is not None and name == CHECK:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def list_equations(jaxpr: core.Jaxpr) -> tuple[Equations, ...]:
-    """Return the number of equations in each part of the program, in order, with those of inner jaxprs."""
+    """Return the number of equations by named scope and Python function, in order, with those of inner jaxprs."""
     counts = _count_parts(jaxpr, {})
     return tuple(Equations(scope, function, number) for (scope, function), number in counts.items())
 
@@ -75,7 +75,7 @@ def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Consta
 
 
 def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
-    """Return the first equation that uses each constant."""
+    """Return the first equation that uses each constant, by the constant's variable."""
     users: dict[Any, core.JaxprEqn] = {}
     constants = {*jaxpr.constvars}
     for equation in jaxpr.eqns:
@@ -87,7 +87,7 @@ def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
 
 
 def _list_inner(equation: core.JaxprEqn) -> Iterator[Any]:
-    """Return the inner jaxprs of an equation, with or without constants of their own."""
+    """Yield the inner jaxprs of an equation, closed (with constants of their own) or not."""
     for value in equation.params.values():
         for parameter in value if isinstance(value, tuple | list) else (value,):
             if hasattr(getattr(parameter, "jaxpr", parameter), "eqns"):

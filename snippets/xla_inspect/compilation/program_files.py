@@ -22,8 +22,8 @@ class Member:
         name: Its name in the file, or an empty string for the requested function.
         function: The function.
         example: The arguments that it is compiled for.
-        arguments: Further arguments of its capture.
-        only: The short names of its targets, or nothing if it is for any target.
+        arguments: Further keyword arguments of `capture` for it.
+        only: The short names of its targets; empty if it is for any target.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Member:
 
 
 def list_program_members(module: ModuleType, function: str) -> dict[str, Member]:
-    """Return the named programs of a file, in the order of the file.
+    """Return the programs of an imported file by name, in the order of the file.
 
     These are either the file's own function with EXAMPLE, under an empty name, or the entries of PROGRAMS: each a pair
     of a function and its example, or an object with `function`, `example` and `arguments`. ONLY restricts the targets
@@ -65,7 +65,7 @@ def list_program_members(module: ModuleType, function: str) -> dict[str, Member]
 
 
 def find_function(module: ModuleType, function: str, file: str = "") -> Member:
-    """Return a function of a file with the file's EXAMPLE and ARGUMENTS.
+    """Return a function of an imported file as a program, with the file's EXAMPLE and ARGUMENTS.
 
     Args:
         module: The file's module.
@@ -88,7 +88,7 @@ def find_function(module: ModuleType, function: str, file: str = "") -> Member:
 
 
 def list_defined_names(file: Path) -> set[str]:
-    """Return the names that a file defines, without running it."""
+    """Return the names of a file's top-level functions and variables, without running the file."""
     names: set[str] = set()
     for node in ast.parse(file.read_text(encoding="utf-8")).body:
         match node:

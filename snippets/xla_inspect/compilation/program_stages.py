@@ -1,4 +1,4 @@
-"""A traced program and a lowered program: JAX's output before a compiler sees it, with its texts."""
+"""A traced program and a lowered program, which are JAX's output before any compiler runs, with their texts."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class NamedProgram(Protocol):
 
 
 class TracedProgram(Protocol):
-    """The facts about a trace that a capture stores."""
+    """The facts about a trace that a capture stores: its duration, equations and large constants."""
 
     @property
     def seconds(self) -> float:
-        """The duration of the trace."""
+        """The duration of the trace in seconds."""
 
     @property
     def equations(self) -> tuple[Equations, ...]:
-        """The jaxpr's equations by part of the program."""
+        """The number of the jaxpr's equations by part of the program."""
 
     @property
     def constants(self) -> tuple[Constant, ...]:
@@ -71,15 +71,15 @@ class CompilableProgram(Protocol):
 
     @property
     def jaxpr_locations(self) -> str:
-        """The jaxpr with the source location of each equation."""
+        """The text of the jaxpr with the source location of each equation."""
 
     @property
     def stablehlo(self) -> str:
-        """The lowered program without locations."""
+        """The text of the lowered program without locations."""
 
     @property
     def stablehlo_locations(self) -> str:
-        """The lowered program with locations."""
+        """The text of the lowered program with locations."""
 
     @property
     def traced(self) -> TracedProgram:
@@ -87,10 +87,10 @@ class CompilableProgram(Protocol):
 
     @property
     def seconds(self) -> float:
-        """The duration of the lowering."""
+        """The duration of the lowering in seconds."""
 
     def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
-        """Return the compilable program for a target."""
+        """Return the program ready to be compiled for a target's devices; it is not compiled yet."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Traced:
 
     @cached_property
     def equations(self) -> tuple[Equations, ...]:
-        """The jaxpr's equations by part of the program."""
+        """The number of the jaxpr's equations by part of the program."""
         return program_contents.list_equations(self.stage.jaxpr.jaxpr)
 
     @cached_property
@@ -160,12 +160,12 @@ class Lowered:
 
     @cached_property
     def stablehlo(self) -> str:
-        """The lowered program without locations."""
+        """The text of the lowered program without locations and without large literals."""
         return _print(self.stage, with_locations=False)
 
     @cached_property
     def stablehlo_locations(self) -> str:
-        """The lowered program with `loc(...)` on each operation."""
+        """The text of the lowered program with `loc(...)` on each operation, without large literals."""
         return _print(self.stage, with_locations=True)
 
     @cached_property
@@ -181,7 +181,7 @@ class Lowered:
         return writer.hash.hexdigest()
 
     def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
-        """Return the compilable program for a target, after printing all of its texts.
+        """Return the program ready to be compiled for a target's devices, after printing all of its texts.
 
         The texts are printed first because compiles for other targets share the module, and a capture may be built in
         another thread during a compile; it must not access the module then. The target's devices replace the devices in
@@ -221,7 +221,7 @@ def _print(stage: jax.stages.Lowered, *, with_locations: bool) -> str:
 
 
 def prefix_pattern(project: Path) -> str:
-    """Return the pattern of the prefix to drop from a source file's path.
+    """Return the regular expression of the prefix to drop from a source file's path.
 
     A library file keeps its path below `site-packages`, a project file its path below the project, and any other file
     only its base name.
@@ -233,5 +233,5 @@ def prefix_pattern(project: Path) -> str:
 
 
 def _name_file(project: Path, mark: re.Match[str]) -> str:
-    """Return the location after an equation with its file named as in the other texts."""
+    """Return the comment `# FILE:LINE:COLUMN (FUNCTION)` after an equation, with FILE shortened as in other texts."""
     return f"# {re.sub(prefix_pattern(project), '', mark[1])}{mark[2]}"

@@ -26,7 +26,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def count_registers(capture: Capture, kernels: Collection[str] | None = None) -> dict[str, tuple[int, int, int]]:
-    """Return each kernel's registers per thread, spilled bytes and bytes of shared memory, by symbol.
+    """Assemble the kernels; return each one's registers per thread, spilled bytes and shared-memory bytes, by symbol.
 
     Each kernel needs one short process, and the result is cached. Values spill to memory if registers run out; stores
     and loads are summed as they occur in the code, not as often as they run. The shared memory is the code's static

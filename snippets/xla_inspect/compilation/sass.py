@@ -1,4 +1,4 @@
-"""Assembly of a GPU's PTX as the compiler does it, and disassembly of the machine code (SASS)."""
+"""The machine code (SASS) of a GPU's kernels: their PTX is assembled as the compiler does it, then disassembled."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PREFIX = re.compile(r"^ptxas info\s*:")
 
 
 def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tuple[Code, ...]:
-    """Return the SASS of a capture's kernels, using two short processes for each.
+    """Return the SASS of a capture's PTX kernels, which two short processes make for each, or the cache has.
 
     Args:
         capture: A capture for a GPU.
@@ -89,7 +89,7 @@ def quote(report: str) -> str:
 
 
 def run_tool(tool: Path, *arguments: str) -> str:
-    """Return a tool's standard output: the code, or the tool's report if the code goes to a file.
+    """Run a tool, and return its standard output or, if that is empty, its standard error.
 
     Raises:
         InspectError: The tool fails.

@@ -19,10 +19,10 @@ SPEAKING: Mapping[str, str] = {
     "-pass-remarks-missed": "loop-vectorize|slp-vectorizer|loop-unroll|regalloc",
     "-pass-remarks-analysis": "loop-vectorize|prolog-epilog",
 }
-"""LLVM's options, and the passes that each lets speak: of what they did, what they did not, and what they found."""
+"""The passes whose remarks each option of LLVM requests: about applied, missed and analyzed optimizations."""
 
 SOURCE, PIPELINE = "llvm_remarks", "llvm"
-"""The source file and the pipeline in the event of a remark."""
+"""The names that stand for an XLA file and a pass pipeline in the log event of a remark."""
 
 _REMARK = re.compile(r"^remark: \S+:\d+:\d+: (?P<text>.*)$", re.MULTILINE)
 _INLINED = re.compile(r"'[^']*' inlined into '(?P<kernel>[^']*)' with")
@@ -55,10 +55,10 @@ def ask_remarks(call: CompileCall) -> CompileCall:
 
 
 def read_remarks(log: str) -> tuple[LogEvent, ...]:
-    """Return the remarks in a log as events: the kernel, a colon and the remark, with its number of occurrences.
+    """Return the remarks in a log as events with texts `KERNEL: REMARK (N times)`, sorted by kernel.
 
     LLVM generates a kernel's code after optimizing it, and reports its stack size then, so all remarks since the
-    previous kernel's report belong to this kernel. Events are sorted by kernel, because the compile order varies.
+    previous kernel's report belong to this kernel. Remarks about inlining are left out.
 
     Args:
         log: The output of a single-threaded compile.

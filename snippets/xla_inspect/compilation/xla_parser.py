@@ -11,7 +11,7 @@ class RefusedHloError(InspectError):
 
 
 def read_back(text: str) -> str:
-    """Return HLO text as XLA prints it after parsing: with inferred shapes and completed names.
+    """Parse HLO text with XLA's own parser, and return it as XLA prints it: with inferred shapes and completed names.
 
     The parser checks the grammar and the attributes. It does not check that shapes are consistent, which is the
     verifier's work.

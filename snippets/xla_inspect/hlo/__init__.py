@@ -1,4 +1,4 @@
-"""A strict parser of HLO text into a `Module`: every line is either understood or rejected."""
+"""HLO text as data: a strict parser into a `Module`, a writer of such modules, shapes and the table of opcodes."""
 
 from typing import TYPE_CHECKING
 

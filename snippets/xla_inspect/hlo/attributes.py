@@ -1,20 +1,20 @@
-"""The attributes after an instruction's operands, `, key=value, ...`, as patterns and as mappings."""
+"""Regular expressions and parsers for the attributes after an instruction's operands: `, key=value, ...`."""
 
 from __future__ import annotations
 
 import re
 
 CONFIGURATION = ("backend_config", "frontend_attributes")
-"""Attributes that affect how an instruction is compiled; shown only on request."""
+"""The names of attributes that affect how an instruction is compiled; shown only on request."""
 
 INCIDENTAL = frozenset({"metadata", *CONFIGURATION, "sharding"})
-"""Attributes about the origin or the compilation of an instruction, which do not affect what it computes."""
+"""The names of attributes about the origin or the compilation of an instruction, which do not affect its result."""
 
 CLUTTER = INCIDENTAL | {"calls", "cross_program_prefetch_index"}
-"""Attributes that would hide the shapes in a listing with one line for each launch."""
+"""The names of attributes to leave out of a listing with one line for each launch, as they would hide the shapes."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
-"""The pattern of a name, whose repetition is possessive so that a mismatch takes time linear in its length."""
+"""The regular expression of a name; its repetition is possessive, so a mismatch takes time linear in the length."""
 
 STRING = r'"(?:[^"\\]++|\\.)*+"'
 _KEY = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
@@ -23,12 +23,12 @@ _DEPTH = 10
 
 
 def nest(opening: str, closing: str, depth: int = _DEPTH) -> str:
-    """Return a pattern for text between two brackets that may nest, with strings skipped.
+    """Return a regular expression for a bracketed text with nested brackets; those inside strings do not count.
 
     Args:
-        opening: The bracket, escaped for a pattern.
-        closing: The closing bracket, escaped for a pattern.
-        depth: The largest allowed depth of nested brackets.
+        opening: The opening bracket, escaped for a regular expression.
+        closing: The closing bracket, escaped for a regular expression.
+        depth: The largest depth of brackets that it matches, the outer pair included.
     """
     plain = rf'[^{opening}{closing}"]++|{STRING}'
     pattern = rf"{opening}(?:{plain})*+{closing}"
@@ -56,17 +56,17 @@ _ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t", ord('"'): r"\"
 
 
 def split_attributes(text: str) -> dict[str, str]:
-    """Return the attributes of a text `, key=value, ...`, in order; a pattern of this module must match the text."""
+    """Return the values of a text `, key=value, ...` as written, by key and in order, without checking the text."""
     return dict(_ATTRIBUTE.findall(text))
 
 
 def split_metadata(text: str) -> dict[str, str]:
-    """Return the fields of `{op_name="add" stack_frame_id=2}`, in order, with strings unquoted and unescaped."""
+    """Return the fields of `{op_name="add" stack_frame_id=2}` by name, in order, strings unquoted and unescaped."""
     return {key: unquote(value) for key, value in _METADATA.findall(text)}
 
 
 def unquote(text: str) -> str:
-    """Return the string of a quoted text (with the escapes of `absl::CEscape`); any other text stays unchanged."""
+    """Return a text without its double quotes and with `absl::CEscape` decoded; a text without quotes is unchanged."""
     if not text.startswith('"'):
         return text
     body = text[1:-1]
@@ -85,7 +85,7 @@ def unquote(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text for a quoted string, with bytes beyond ASCII in octal (`absl::CEscape`)."""
+    """Return a text escaped for a quoted string, without the quotes; bytes beyond ASCII are octal (`absl::CEscape`)."""
     if _PLAIN.fullmatch(text):
         return text
     # Bytes that are not UTF-8 were read as surrogates, which this encoding turns back into the original bytes.
@@ -96,7 +96,7 @@ def escape(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Return a text as a quoted string, with escapes."""
+    """Return a text in double quotes, escaped as by `escape`."""
     return f'"{escape(text)}"'
 
 

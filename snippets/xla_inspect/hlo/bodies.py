@@ -23,18 +23,18 @@ _LONGEST = 1 << 20
 
 @dataclass
 class Body:
-    """A computation under construction.
+    """A computation under construction, as the lines of its instructions.
 
     Attributes:
         name: The name of the computation.
-        source: Its offset in the source.
-        items: Its instructions as lines, each with a flag that marks the root.
+        source: The offset of the computation in the source text.
+        items: Its instructions as lines, each with a flag that is true if the source marks it as the root.
         shapes: The shape of each instruction as text, by name.
         parameters: The shapes of the parameters, by number.
         root: The name of the instruction marked as the root.
         last: The name of the last instruction.
         alone: Whether the text is a single instruction, whose operands become parameters.
-        thread: The attributes after the closing brace.
+        thread: The attributes after the closing brace, as text.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Body:
 
 
 class Bodies:
-    """The parsed computations in order; a computation inside an attribute precedes the one that contains it."""
+    """A rewriter of computations from tokens; it stores them in order, those inside an attribute before its owner."""
 
     def __init__(self, tokens: Tokens) -> None:
         """Start at the current token of a text."""
@@ -73,7 +73,7 @@ class Bodies:
         self._depth = 0
 
     def take_body(self, name: str, source: int) -> Body:
-        """Consume `{`, instructions and `}`, and return the computation.
+        """Consume `{`, instructions and `}`, store the computation under its name, and return it.
 
         Raises:
             HloSyntaxError: The tokens have another form.
@@ -94,7 +94,7 @@ class Bodies:
         return body
 
     def take_instruction(self, body: Body) -> None:
-        """Consume an instruction and add it to a computation.
+        """Consume `name = shape opcode(...), ...`, perhaps after `ROOT`, and add the instruction to a computation.
 
         Raises:
             HloSyntaxError: The tokens have another form.
@@ -120,7 +120,7 @@ class Bodies:
         self._take_right_side(body, body.name, line, is_root=True, nested=False)
 
     def _take_printed(self, body: Body) -> bool:
-        """Consume an instruction that is already in the printed form, as most are; return whether it was one."""
+        """Consume and add the next instruction if it is in the printed form, as most are; return whether it was."""
         tokens = self.tokens
         match = match_printed(tokens.text, tokens.start)
         if match is None:
@@ -137,7 +137,7 @@ class Bodies:
         return True
 
     def _take_right_side(self, body: Body, name: str, line: Line, *, is_root: bool, nested: bool) -> str:
-        """Consume `shape opcode(operands), attributes`, add the instruction and return its name."""
+        """Consume `shape opcode(...), attributes`, add the instruction and return its name, invented if not given."""
         tokens = self.tokens
         self._deepen()
         result_shape = Line()
@@ -190,7 +190,7 @@ class Bodies:
         return shape
 
     def _take_operands(self, body: Body, line: Line) -> list[str]:
-        """Consume `(operands)` and return their names, with the tuple elements that are selected from them."""
+        """Consume `(operands)`, add them to a line, and return them: names such as `a`, or `loop#1` for an element."""
         tokens = self.tokens
         tokens.expect("(", "'(' and the operands")
         operands: list[str] = []
@@ -233,7 +233,7 @@ class Bodies:
         return name
 
     def take_attributes(self, line: Line, owner: str) -> dict[str, str]:
-        """Consume `, key=value, ...`, add the attributes to a line and return them.
+        """Consume `, key=value, ...`, add the attributes to a line and return their values by key.
 
         Raises:
             HloSyntaxError: No attribute follows a comma.
@@ -283,7 +283,7 @@ class Bodies:
             take_balanced(tokens, line, key)
 
     def _take_callee(self, line: Line, name: str) -> None:
-        """Consume the name of a computation, or an unnamed computation, which gets the given name."""
+        """Consume a computation's name, or a whole unnamed computation, which gets `name`; add the name to a line."""
         if self.tokens.at("{"):
             source = self.tokens.start
             name = self._invent(name, self.by_name)
@@ -305,7 +305,7 @@ class Bodies:
         tokens.advance()
 
     def _take_fields(self, line: Line, separator: str) -> None:
-        """Consume `{key=value ...}`, with or without commas between the fields."""
+        """Consume `{key=value ...}`, with or without commas, and add it to a line with `separator` between fields."""
         tokens = self.tokens
         line.put("{", tokens.expect("{"))
         first = True
@@ -331,7 +331,7 @@ class Bodies:
         tokens.advance()
 
     def _invent(self, name: str, used_names: Mapping[str, object] | None = None) -> str:
-        """Return an unused name: the given one, or the given one with a number."""
+        """Return a name that is not used yet: `name` itself, or else `name` with a number, such as `add.1`."""
         names = self._names if used_names is None else used_names
         number, free = 0, name
         while free in names:

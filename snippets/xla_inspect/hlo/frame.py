@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One level of a call chain: a range in a Python file, with lines and columns counted from 1."""
+    """One level of a call chain: a file, a function, and a range of lines and columns, which count from 1."""
 
     file: str
     function: str

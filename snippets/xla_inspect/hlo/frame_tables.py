@@ -32,7 +32,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def read_frames(tables: str) -> Mapping[int, tuple[Frame, ...]]:
-    """Return the call chain of each stack frame, innermost frame first, in the order of the tables.
+    """Return the call chain of each stack frame by its number in the tables' text, innermost frame first.
 
     Raises:
         HloSyntaxError: A row is malformed or refers to a missing row.
@@ -44,7 +44,7 @@ def read_frames(tables: str) -> Mapping[int, tuple[Frame, ...]]:
 
 
 class Tables:
-    """The rows of the four tables, each with its line number."""
+    """A reader of the four stack-frame tables, which stores their rows and then resolves them to call chains."""
 
     def __init__(self) -> None:
         """Start with no rows."""
@@ -75,7 +75,7 @@ class Tables:
         return index
 
     def resolve(self) -> Mapping[int, tuple[Frame, ...]]:
-        """Return the chain of callers of each stack frame, innermost frame first.
+        """Return the call chain of each stack frame by number: the frame itself first, its outermost caller last.
 
         The text prints the number of a parent frame plus one, so 1 means "none": the printer adds one to an index that
         already counts from 1 (checked against `HloModuleProto.stack_frame_index`). The printer of libtpu 0.0.34 does
@@ -105,14 +105,14 @@ class Tables:
         return {number: chains[number] for number in self._rows["StackFrames"]}
 
     def _find_parents(self) -> dict[int, int]:
-        """Return the number of each frame's caller, or 0 for an outermost frame."""
+        """Return the number of each frame's caller by the frame's number, or 0 for an outermost frame."""
         parents = {number: fields[1] for number, (_, fields) in self._rows["StackFrames"].items()}
         # Only a printer that does not add one to the numbers can write 0, so a single 0 decides for the whole table.
         offset = 0 if any(parent is not None and int(parent) == 0 for parent in parents.values()) else 1
         return {number: int(parent) - offset if parent is not None else 0 for number, parent in parents.items()}
 
     def _line(self, path: list[int]) -> int:
-        """Return the line number of the frame that refers to the last frame of a path."""
+        """Return the line of the row that refers to the path's last frame, or of that frame if it is the only one."""
         frames = self._rows["StackFrames"]
         return frames[path[-2]][0] if len(path) > 1 else frames[path[-1]][0]
 

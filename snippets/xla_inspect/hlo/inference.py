@@ -30,9 +30,9 @@ def infer_shape(
 
     Args:
         opcode: The opcode of the instruction.
-        operands: The shapes of its operands, each with the tuple index of the selected element.
+        operands: The shapes of its operands as text, each with the index of the tuple element that it selects, or ().
         attributes: The attributes of the instruction.
-        find_result: A function that returns the shape of a computation's result.
+        find_result: A function that returns the shape of the result of a computation, given by name.
 
     Raises:
         ValueError: The shape does not follow from these arguments.

@@ -1,4 +1,4 @@
-"""A parser of single lines of HLO text, instructions and headers of computations, that locates errors exactly."""
+"""Parsers of single lines of HLO text (instructions, first and last lines of computations) that locate errors."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ _BARE_CALLEES = re.compile(rf"{NAME}|\{{{NAME}(?:, ?{NAME})*+\}}", re.ASCII)
 
 
 def fail(message: str, line: int, text: str, offset: int) -> NoReturn:
-    """Raise an `HloSyntaxError` at an offset in a line, clamped to the length of the line."""
+    """Raise an `HloSyntaxError` for line number `line` at an offset in its `text`, clamped to the text's length."""
     raise HloSyntaxError(message, line, min(max(offset, 0), len(text)) + 1)
 
 
 def match_printed(text: str, start: int) -> re.Match[str] | None:
-    """Match an instruction that fills a whole line in the form of XLA's printer; return None for another form."""
+    """Match an instruction at `start` that fills its line in the form of XLA's printer; return None otherwise."""
     match = _LINE.match(text, start)
     if match is None or match[5] is None or _LINE_END.match(text, match.end(7)) is None:
         return None
@@ -85,7 +85,7 @@ def match_printed(text: str, start: int) -> re.Match[str] | None:
 
 
 def read_instruction(text: str, line: int, computation: str) -> Instruction:
-    """Parse the instruction on a line.
+    """Return the instruction that the text of one line defines; `line` is its number in error messages.
 
     Raises:
         HloSyntaxError: The line contains no instruction, or one that this parser does not understand.
@@ -142,10 +142,10 @@ _STARTS = frozenset({"all-gather-start", "all-reduce-start", "collective-permute
 
 
 def _tell_apart(opcode: str, shape: Shape) -> tuple[str, str | None]:
-    """Distinguish an `all-gather-start` from an `async-start` around an `all-gather`, which have the same text.
+    """Return the true opcode of `all-gather-start` or the like, and the wrapped opcode if it is an `async-start`.
 
-    The shape of an `async-start` begins with the tuple of its operands. The shape of an `all-gather-start` does so only
-    for several operands; that text is ambiguous for XLA's own parser too, and is interpreted as XLA does.
+    Both have the same text, but the shape of an `async-start` begins with the tuple of its operands. The shape of an
+    `all-gather-start` does so only for several operands, which XLA's parser also cannot tell apart; this follows XLA.
     """
     if shape.elements and shape.elements[0].is_tuple and len(shape.elements[0].elements) == 1:
         return "async-start", opcode.removesuffix("-start")
@@ -164,7 +164,7 @@ def _resolve(text: str) -> tuple[str, str | None]:
 
 
 def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the computations in attributes: any value of `%names`, or the known attributes in text without `%`.
+    """Return the called computations by attribute: any value of `%names`, and bare names in known attributes.
 
     Raises:
         ValueError: An attribute contains a whole computation, which is not the printed form.
@@ -185,7 +185,7 @@ def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
 def _read_operands(
     arguments: str, text: str, line: int, offset: int
 ) -> tuple[tuple[str, ...], tuple[Shape, ...] | None, tuple[tuple[int, ...], ...] | None]:
-    """Parse operands with shapes, comments or selected tuple elements: `f32[2]{0} %a, /*index=1*/%b#0`."""
+    """Return the names of operands, their shapes, or None if not written, and tuple indices (`%b#0`), or None."""
     if "/*" in arguments:
         arguments = _COMMENT.sub(lambda comment: " " * len(comment.group()), arguments)
     names: list[str] = []
@@ -211,7 +211,7 @@ def _read_operands(
 
 
 def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | None, str, str, int]:
-    """Parse a line piece by piece, which is slower but allows any depth of brackets and locates errors."""
+    """Return the parts of a line (root mark, name, shape, opcode, operands, attributes) and the offset of its `(`."""
     (head, expect_head), (opcode, expect_opcode), (attribute, expect_attribute) = _PIECES
     match = head.match(text)
     if match is None:
@@ -268,7 +268,7 @@ def _closing(text: str, opening: int, line: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a computation: `ENTRY %main (x: f32[8]) -> f32[8] {`."""
+    """The name on the first line of a computation, and whether the line begins with `ENTRY`; no signature is stored."""
 
     name: str
     is_entry: bool
@@ -288,7 +288,7 @@ def read_header(text: str, line: int) -> Header:
 
 
 def read_closing(text: str, line: int) -> dict[str, str]:
-    """Parse the last line of a computation, `}` and attributes such as `, execution_thread="host"`.
+    """Return the attributes on the last line of a computation: `}, execution_thread="host"`.
 
     Raises:
         HloSyntaxError: The brace is followed by something other than attributes.

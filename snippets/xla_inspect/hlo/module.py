@@ -61,7 +61,7 @@ class Instruction:
     operand_indices: tuple[tuple[int, ...], ...] | None = None
 
     def __repr__(self) -> str:
-        """Return a short form of the instruction's line."""
+        """Return the name, shape, opcode and operand names, without attributes."""
         return f"<{self.name} = {self.shape} {self.opcode}({', '.join(self.operands)})>"
 
     @cached_property
@@ -188,7 +188,7 @@ class Computation:
         return users
 
     def users(self, name: str) -> tuple[Instruction, ...]:
-        """Return the instructions that use this one as an operand, in order, without duplicates.
+        """Return the instructions that use the one named `name` as an operand, in order, without duplicates.
 
         Raises:
             HloLookupError: The computation has no such instruction.
@@ -307,7 +307,7 @@ class Module:
             yield from computation.instructions
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """Return the instructions that use this one as an operand, in order, without duplicates."""
+        """Return the instructions that use a given one as an operand, in order, without duplicates."""
         return self.computation(instruction.computation).users(instruction.name)
 
     def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
@@ -327,11 +327,11 @@ class Module:
         return counts
 
     def opcode_counts(self, *, entry_only: bool = False) -> Counter[str]:
-        """Count the occurrences of each opcode, in the whole module or in its entry computation."""
+        """Return the number of instructions of each opcode, in the whole module or in its entry computation."""
         return Counter(self.entry.opcode_counts if entry_only else self._opcode_counts)
 
     def instruction_count(self, *, entry_only: bool = False) -> int:
-        """Count the instructions in the whole module or in its entry computation."""
+        """Return the number of instructions in the whole module or in its entry computation."""
         return len(self.entry) if entry_only else sum(map(len, self.computations))
 
     def frames(self) -> Mapping[int, tuple[Frame, ...]]:

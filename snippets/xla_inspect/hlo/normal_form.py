@@ -46,7 +46,7 @@ class NormalForm:
 
 
 class _Rewriter:
-    """One pass over a text."""
+    """A rewriter of one text into lines of the printed form, used once."""
 
     def __init__(self, source: str) -> None:
         self._tokens = Tokens(source)
@@ -54,7 +54,7 @@ class _Rewriter:
         self._lines: list[Line] = []
 
     def rewrite(self) -> list[Line]:
-        """Return the lines of the printed form."""
+        """Consume the whole text, and return its lines in the printed form."""
         tokens = self._tokens
         if tokens.kind == "end":
             tokens.fail("'HloModule'")
@@ -107,7 +107,7 @@ class _Rewriter:
         self._lines.append(line)
 
     def _take_alone(self) -> list[Line]:
-        """Consume a text that is a single instruction, whose operands become parameters."""
+        """Consume a text that is a single instruction, and return the lines of a module with operands as parameters."""
         tokens, body = self._tokens, Body("_", 0, alone=True)
         if is_shape(tokens):
             self._bodies.take_unnamed(body)
@@ -123,7 +123,7 @@ class _Rewriter:
         return self._finish(body)
 
     def _take_computation(self) -> tuple[Body, bool]:
-        """Consume `ENTRY name (parameters) -> shape { instructions }, attributes`."""
+        """Consume `ENTRY name (parameters) -> shape {...}, ...`; return the computation and whether it has `ENTRY`."""
         tokens = self._tokens
         is_entry = tokens.take("ENTRY")
         name, source = tokens.expect_name(_COMPUTATION)
@@ -154,7 +154,7 @@ class _Rewriter:
         take_shape(tokens, unused)
 
     def _take_tables(self) -> None:
-        """Consume the tables of stack frames; rows are renumbered from 1, whatever numbers the text has."""
+        """Consume the tables of stack frames and add their lines; rows are renumbered from 1, in the text's order."""
         tokens = self._tokens
         for table, fields in zip(TABLES, ((), (), _LOCATION, _FRAME), strict=True):
             self._add(table, tokens.expect(table))
@@ -193,7 +193,7 @@ class _Rewriter:
 
 
 def _write_layouts(body: Body) -> str:
-    """Return the entry layouts of a single instruction, for which XLA uses the default layouts."""
+    """Return `, entry_computation_layout={...}` for a single instruction, or an empty text if a shape is invalid."""
     try:
         parameters = ", ".join(read_shape(body.parameters[number]).plain for number in sorted(body.parameters))
         return f", entry_computation_layout={{({parameters})->{read_shape(body.result).plain}}}"

@@ -1,4 +1,4 @@
-"""The parser of HLO text, for optimized, unoptimized and per-pass modules of every target."""
+"""The parser of HLO text into a `Module`, for optimized, unoptimized and per-pass modules of every target."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parse_module(text: str) -> Module:
 
 
 class _Reader:
-    """The state of a parse: the lines and the results so far."""
+    """A reader of a module's lines in the printed form, with the computations and tables read so far."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -70,7 +70,7 @@ class _Reader:
         self._tables = Tables()
 
     def read(self) -> Module:
-        """Parse the header line, and then the tables and computations to the end."""
+        """Parse the header line, and then the tables and computations to the end; return the module."""
         index = self._skip_blank(0)
         name, attributes = self._module_header(index)
         index = self._skip_blank(index + 1)
@@ -132,7 +132,7 @@ class _Reader:
     def _add(
         self, header: Header, instructions: list[Instruction], start: int, end: int, thread: str | None
     ) -> Computation:
-        """Check and store a computation, and return it."""
+        """Check the instructions of a computation, store the computation, and return it."""
         root = self._check(header.name, instructions, start, end)
         if any(instruction.operand_indices for instruction in instructions):
             instructions = self._spell_out(instructions, (start, end))
@@ -233,7 +233,7 @@ class _Reader:
         return end, lines[end].strip()[1:]
 
     def _check(self, name: str, instructions: list[Instruction], start: int, end: int) -> Instruction:
-        """Check that names are unique and operands are defined, and return the root."""
+        """Return the root; raise an error unless names are unique, operands defined and exactly one root marked."""
         span = start, end
         defined = {instruction.name for instruction in instructions}
         # The set comparison is fast; only a module with duplicates pays for finding the first one.
@@ -265,7 +265,7 @@ class _Reader:
                             self._fail_at(instruction, span, f"computation {name!r} is not defined", name)
 
     def _fail_at(self, instruction: Instruction, span: tuple[int, int], message: str, name: str) -> None:
-        """Raise an error at the last occurrence of a name in an instruction's line."""
+        """Raise an `HloSyntaxError` at the last occurrence of a name in an instruction's line."""
         line = self._find_line(instruction, span)
         text = self._lines[line - 1]
         places = list(re.finditer(rf"(?<![\w.\-]){re.escape(name)}(?![\w.\-])", text, re.ASCII))
@@ -282,7 +282,7 @@ class _Reader:
 
 
 def _follow_async(instructions: list[Instruction], root: Instruction) -> tuple[list[Instruction], Instruction]:
-    """Replace each `all-gather-done` that ends an `async-start` around an `all-gather` by an `async-done`."""
+    """Return instructions and root with `async-done` for each `all-gather-done` or the like that ends `async-start`."""
     starts = {instruction.name: instruction for instruction in instructions if instruction.opcode == "async-start"}
     if not starts:
         return instructions, root

@@ -23,7 +23,7 @@ BITS = {
     "f6e2m3fn": 6,
     "f6e3m2fn": 6,
 }
-"""The bits of one element by type, from xla/primitive_util.h; 0 for types without storage."""
+"""The bits of one element by the name of its type, from xla/primitive_util.h; 0 for types without storage."""
 # The number of a TPU's semaphore memory in `jax._src.tpu_custom_call.MemorySpace`; its buffers are not tiled.
 SEMAPHORE_MEMORY = 2
 # The parser recurses once per level, so it rejects deeper nesting.
@@ -39,7 +39,7 @@ class Layout:
         tiles: The tile sizes, outermost tiling first; -1 for `*`, which combines a dimension with the next one.
         memory_space: The memory space: 0 is the default (HBM); on a TPU, 1 is VMEM, 2 holds semaphores, and 4 is SMEM.
         element_bits: The bits of one stored element, or 0 for the size of the type.
-        fields: All fields after the colon by letter, as text: `{"T": "(8,128)", "S": "(1)"}`.
+        fields: All fields after the colon, as pairs of a letter and its text: `(("T", "(8,128)"), ("S", "(1)"))`.
     """
 
     minor_to_major: tuple[int, ...]
@@ -55,7 +55,7 @@ class Shape:
 
     Attributes:
         text: The shape as written.
-        dtype: The element type, such as `bf16`, or `tuple` or `buffer`.
+        dtype: The element type, such as `bf16`, or `token`, `opaque`, `tuple` or `buffer`.
         dimensions: The sizes; the bound of a bounded dynamic dimension, -1 for an unbounded one.
         dynamic: For each dimension, whether it is dynamic (`<=` or `?`).
         layout: The layout, or None if the text has none.
@@ -90,7 +90,7 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """The number of elements, summed over the leaves of a tuple; a dynamic dimension counts as its bound."""
+        """The number of array elements, summed over a tuple; a dynamic dimension counts as its bound, or 0 without."""
         if self.elements:
             return sum(element.size for element in self.elements)
         return math.prod(max(size, 0) for size in self.dimensions) if self.is_array else 0
@@ -111,10 +111,10 @@ class Shape:
 
     @property
     def padded_bytes(self) -> int:
-        """The bytes of the array with every dimension rounded up to its first tile, as in a TPU's buffer.
+        """The bytes of the array with its dimensions rounded up to the first tile, as in a TPU's buffer.
 
-        Without tiles, and in a TPU's semaphore memory (space 2), this equals `bytes`. Tiles that combine dimensions
-        (`*`) are not rounded. A test compares the result with the sizes in buffer assignments.
+        For a tuple, this is the sum over its elements. Without tiles, and in a TPU's semaphore memory (space 2), it
+        equals `bytes`. Dimensions that a tile combines (`*`) are not rounded.
         """
         if self.elements:
             return sum(element.padded_bytes for element in self.elements)
@@ -133,7 +133,7 @@ class Shape:
 
     @property
     def plain(self) -> str:
-        """The shape without layouts, as computation signatures print it."""
+        """The text of the shape without layouts, as computation signatures print it."""
         if self.dtype == "tuple":
             return f"({', '.join(element.plain for element in self.elements)})"
         if self.dtype == "buffer":
@@ -144,7 +144,7 @@ class Shape:
         return f"{self.dtype}[{','.join(sizes)}]"
 
     def leaves(self) -> list[Shape]:
-        """Return the arrays and tokens of a tuple, in order; the only leaf of an array is the array itself."""
+        """Return the shapes inside a tuple and its nested tuples, in order; for any other shape, only itself."""
         if not self.is_tuple:
             return [self]
         return [leaf for element in self.elements for leaf in element.leaves()]
@@ -194,7 +194,7 @@ def parse_shape(text: str) -> Shape:
 # The same shapes occur on most lines of a module and again after each pass, so parsed shapes are cached.
 @lru_cache(maxsize=1 << 14)
 def read_shape(text: str) -> Shape:
-    """Parse a text that is one shape, and cache the result.
+    """Parse a text that is one shape and nothing else, and cache the result.
 
     Raises:
         ShapeProblemError: The text is not a shape.

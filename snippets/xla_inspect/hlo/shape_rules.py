@@ -1,4 +1,4 @@
-"""The rules by which the shape of a result follows from the operands, by opcode (xla/service/shape_inference.cc)."""
+"""The rules that derive the shape of a result from the operands, by opcode (xla/service/shape_inference.cc)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHOLE = {part: whole for whole, part in _PARTS.items()}
 
 
 class Question(NamedTuple):
-    """The input of a shape rule."""
+    """The input of a shape rule: opcode, operand shapes, attributes, and a lookup of a computation's result shape."""
 
     opcode: str
     operands: tuple[Shape, ...]
@@ -25,7 +25,7 @@ class Question(NamedTuple):
     called: Callable[[str], str]
 
     def numbers(self, key: str) -> tuple[int, ...]:
-        """Return the numbers in an attribute, or an empty tuple if it is missing."""
+        """Return the integers in an attribute's text, or an empty tuple if the attribute is missing."""
         return tuple(map(int, _NUMBER.findall(self.attributes.get(key, ""))))
 
     def result(self, key: str) -> Shape:
@@ -46,17 +46,17 @@ def _sizes(shape: Shape) -> list[str]:
 
 
 def _resize(shape: Shape, dtype: str, sizes: Sequence[str]) -> str:
-    """Return an array's shape with other sizes and another element type, but the same layout."""
+    """Return the text of an array's shape with other sizes and another element type, but the same layout."""
     return _array(dtype, sizes) + shape.text[shape.text.index("]") + 1 :]
 
 
 def _retype(shape: Shape, dtype: str) -> str:
-    """Return an array's shape with another element type, but the same layout."""
+    """Return the text of an array's shape with another element type, but the same sizes and layout."""
     return dtype + shape.text.removeprefix(shape.dtype)
 
 
 def combine(question: Question) -> str:
-    """Return the shape of an element-wise result: that of the operands, with size 1 stretched and the widest type."""
+    """Return the shape of an element-wise result as text: the operands' broadcast sizes and their widest type."""
     operands = question.operands
     # Operands of a lower rank are broadcast, so only those of the highest rank determine the sizes.
     widest = max(operands, key=lambda shape: shape.rank)
@@ -194,7 +194,7 @@ def _reduce_window(question: Question) -> str:
 
 
 def _halve(shapes: Sequence[Shape]) -> tuple[Sequence[Shape], Sequence[Shape]]:
-    """Split the operands into the values and their initial values."""
+    """Return the first half of the operands (the values) and the second half (their initial values)."""
     return shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
 
 
@@ -317,4 +317,4 @@ RULES: Mapping[str, Callable[[Question], str]] = {
     "triangular-solve": lambda question: question.operands[1].text,
     "tuple": _tuple,
 }
-"""The rule for the shape of each opcode's result."""
+"""The function that returns the shape of an instruction's result as text, by opcode."""

@@ -1,4 +1,4 @@
-"""Lines that are assembled from pieces of another text, with the original position of each piece."""
+"""A line of text assembled from pieces of a source text, with the position of each piece in the source."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Line:
         self.length = 0
 
     def put(self, text: str, source: int) -> None:
-        """Add a piece with its offset in the source."""
+        """Append a piece of text that comes from an offset of the source."""
         self.marks[0].append(self.length)
         self.marks[1].append(source)
         self.pieces.append(text)
         self.length += len(text)
 
     def put_name(self, name: str, source: int, text: str) -> None:
-        """Add `%` and a name, which is at an offset of the source `text` with or without `%`."""
+        """Append `%` and a name, which is at offset `source` of the source `text` with or without `%`."""
         self.put("%", source)
         self.put(name, source + text.startswith("%", source))
 
     def add(self, other: Line) -> None:
-        """Add another line's pieces."""
+        """Append all pieces of another line, with their source offsets."""
         self.marks[0].extend(start + self.length for start in other.marks[0])
         self.marks[1].extend(other.marks[1])
         self.pieces.extend(other.pieces)
@@ -42,7 +42,7 @@ class Line:
         return "".join(self.pieces)
 
     def locate(self, column: int) -> int:
-        """Return the offset in the source for a column, counted from 0."""
+        """Return the offset in the source of the character at a column of this line; both count from 0."""
         starts, sources = self.marks
         if not starts:
             return 0

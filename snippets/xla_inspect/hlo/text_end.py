@@ -13,10 +13,10 @@ _START = re.compile(r"(?:ENTRY )?%?([\w.-]+) .*\{\s*")
 
 
 def check_end(text: str, line: int) -> None:
-    """Check whether an invalid line is due to a truncated text.
+    """Raise an error if an invalid line is due to a truncated text; otherwise return nothing.
 
     Args:
-        text: The text.
+        text: The whole HLO text.
         line: The number of the invalid line, counted from 1.
 
     Raises:
@@ -37,10 +37,10 @@ def check_end(text: str, line: int) -> None:
 
 
 def check_entry(text: str) -> None:
-    """Check that a text that XLA printed has an entry computation.
+    """Raise an error if a text that XLA printed has no entry computation; a handwritten text may omit `ENTRY`.
 
     Raises:
-        HloSyntaxError: The text is cut off before the entry computation.
+        HloSyntaxError: The printed text is cut off before the entry computation.
     """
     if _PRINTED.match(text) and not _ENTRY.search(text):
         _fail("before the ENTRY computation", text.rstrip().split("\n"))

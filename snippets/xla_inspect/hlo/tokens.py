@@ -26,7 +26,7 @@ def locate(text: str, offset: int) -> tuple[int, int]:
 
 
 class Tokens:
-    """A cursor on a token of a text; comments and white space before the token are skipped.
+    """A cursor over the tokens of a text, on one token at a time; comments and white space are skipped.
 
     Attributes:
         text: The whole text.
@@ -69,7 +69,7 @@ class Tokens:
         self.end = match.end()
 
     def peek(self) -> str:
-        """Return the next token as written, but a name without its `%`; an empty string at the end."""
+        """Return the token after the current one, a name without its `%`; an empty string at the end or if invalid."""
         match = _TOKEN.match(self.text, self.end)
         return match[match.lastgroup or ""] if match else ""
 
@@ -85,7 +85,7 @@ class Tokens:
         return is_match
 
     def expect(self, value: str, what: str = "") -> int:
-        """Consume a required mark and return its offset.
+        """Consume a required mark or word and return its offset; `what` describes it in the error message.
 
         Raises:
             HloSyntaxError: The current token is a different one.
@@ -97,7 +97,7 @@ class Tokens:
         return start
 
     def expect_name(self, what: str) -> tuple[str, int]:
-        """Consume a name, optionally with `%` or a following `:`, and return the name and its offset.
+        """Consume a name, with or without `%` and a following `:`, and return it without them, and its offset.
 
         Raises:
             HloSyntaxError: The current token is not a name.
@@ -112,7 +112,7 @@ class Tokens:
         return token
 
     def take_json(self) -> tuple[str, int]:
-        """Consume a JSON object, in which only strings and braces are tokenized; return it and its offset.
+        """Consume a JSON object by matching braces outside strings; return its text and its offset.
 
         Raises:
             HloSyntaxError: The braces are not closed.
@@ -129,13 +129,13 @@ class Tokens:
                 return self.text[start:position], start
 
     def fail(self, expected: str, offset: int | None = None) -> NoReturn:
-        """Raise an `HloSyntaxError` at the current token or at an offset, with the expected and the actual text."""
+        """Raise an `HloSyntaxError` "expected ..., found ..." at the current token or at an offset."""
         start = self.start if offset is None else offset
         text = repr(self.text[start : start + 40].partition("\n")[0].rstrip()) if start < len(self.text) else "the end"
         self.refuse(f"expected {expected}, found {text}", start)
 
     def refuse(self, message: str, offset: int | None = None) -> NoReturn:
-        """Raise an `HloSyntaxError` at the current token or at an offset."""
+        """Raise an `HloSyntaxError` with a message, at the current token or at an offset."""
         raise HloSyntaxError(message, *locate(self.text, self.start if offset is None else offset)) from None
 
     def _fail_to_lex(self) -> NoReturn:

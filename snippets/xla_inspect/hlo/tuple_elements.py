@@ -25,7 +25,7 @@ _DEFINED = re.compile(rf"^[ ]++(?:ROOT )?+%?({NAME}) = ", re.ASCII | re.MULTILIN
 
 
 def spell_out(text: str) -> str:
-    """Return a module's text with a `get-tuple-element` for each selected element, before its first use.
+    """Return a module's text with a `get-tuple-element` line for each selected element, before its first use.
 
     A selection from an unknown name or from a value that is not a tuple stays unchanged; the parser then rejects it at
     its position.
@@ -46,7 +46,7 @@ def spell_out_lines(lines: Sequence[str]) -> Sequence[str]:
 
 
 class _Body:
-    """The lines of a computation, and the elements that they select from its instructions."""
+    """A rewriter of one computation's lines that adds the `get-tuple-element` of each element that they select."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -68,7 +68,7 @@ class _Body:
             yield rewrite
 
     def _name(self, additions: list[str], match: re.Match[str]) -> str:
-        """Return the name of the selected element, and add lines for the elements that were not selected before."""
+        """Return the name of a matched element, or the match unchanged; append lines for newly selected elements."""
         sign, name, numbers = match.groups()
         if not numbers:
             return match[0]

@@ -1,4 +1,4 @@
-"""The values of attributes, rewritten in the form of XLA's printer."""
+"""Functions that rewrite shapes, literals and the values of attributes in the form of XLA's printer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write_string(text: str) -> str:
 
 
 def write_json(text: str) -> str:
-    """Return a JSON object on one line, or as a string if it nests deeper than any compiler's."""
+    """Return a JSON object on one line, or as an escaped string in quotes if it nests deeper than `_DEEP` levels."""
     parts = _STRING.split(text)
     parts[::2] = [_BREAK.sub(_join, part) for part in parts[::2]]
     parts[1::2] = [write_string(part) for part in parts[1::2]]
@@ -98,12 +98,12 @@ def take_shape(tokens: Tokens, line: Line) -> None:
 
 
 def _begins_layout(tokens: Tokens) -> bool:
-    """Return whether a brace begins the layout of the preceding shape rather than the body of a computation."""
+    """Return whether the current token is a brace that begins a layout rather than the body of a computation."""
     return tokens.at("{") and (tokens.peek()[:1].isdecimal() or tokens.peek() in {":", "}"})
 
 
 def take_literal(tokens: Tokens, line: Line) -> None:
-    """Consume the text inside the parentheses of a constant, and add it to a line.
+    """Consume the parentheses of a constant or a parameter, and add the text inside them to a line.
 
     Raises:
         HloSyntaxError: The parentheses are not closed.
@@ -163,7 +163,7 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
 
 
 def _fail_to_close(tokens: Tokens, stack: list[tuple[str, int]]) -> NoReturn:
-    """Raise an error about the open bracket at a wrong closing bracket or at the end of the text."""
+    """Raise an `HloSyntaxError` at the current token, which does not close the last open bracket (or none is open)."""
     if not stack:
         tokens.fail("a value")
     opening, offset = stack[-1]
@@ -172,7 +172,7 @@ def _fail_to_close(tokens: Tokens, stack: list[tuple[str, int]]) -> NoReturn:
 
 
 def _write(tokens: Tokens, key: str, before: str, stack: list[tuple[str, int]]) -> str:
-    """Return the text of a token inside a value."""
+    """Return the text of the current token as XLA prints it inside the value of attribute `key`."""
     if tokens.kind == "string":
         # The names of a mesh's axes keep their single quotes, but other strings get double quotes.
         return write_string(tokens.value) if before == "=" or not _SIMPLE.fullmatch(tokens.value) else tokens.value
@@ -186,7 +186,7 @@ def _write(tokens: Tokens, key: str, before: str, stack: list[tuple[str, int]]) 
 
 
 def _continues(tokens: Tokens, before: str, first: str) -> bool:
-    """Return whether a token continues the value before it."""
+    """Return whether the current token continues the value that began with `first` and so far ends in `before`."""
     value = tokens.value
     if tokens.kind in {"string", "name", "end"}:
         return False

@@ -1,4 +1,4 @@
-"""The parser of attributes that describe windows of convolutions and reductions, and padding."""
+"""Parsers of the `window` attribute of convolutions and reductions and of the `padding` attribute of `pad`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Window(NamedTuple):
     window_dilation: int
 
     def count(self, length: int) -> int:
-        """Return the number of positions of the window along an operand's length."""
+        """Return the number of positions that the window takes along an operand's dimension of this length."""
         # Dilation puts holes only between elements, so an empty operand stays empty.
         length = (length - 1) * self.base_dilation + 1 if length else 0
         room = length + self.low + self.high - ((self.size - 1) * self.window_dilation + 1)
@@ -56,7 +56,7 @@ def read_windows(text: str) -> list[Window]:
 
 
 def read_padding(text: str, lengths: Sequence[int]) -> list[int]:
-    """Return the lengths of an operand after a padding such as `1_2x0_1_3`: before, after and between elements.
+    """Return the lengths of an operand's dimensions after `1_2x0_1_3`: padding before, after and between elements.
 
     Raises:
         ValueError: The numbers of parts and dimensions differ.

@@ -56,7 +56,7 @@ def _write_operands(instruction: Instruction) -> Iterator[str]:
 
 
 def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
-    """Yield the lines of the four stack-frame tables for some call chains."""
+    """Yield the lines of the four stack-frame tables for call chains, given by the number of their stack frame."""
     frames = [frame for chain in chains.values() for frame in chain]
     files = _number(frame.file for frame in frames)
     functions = _number(frame.function for frame in frames)
@@ -84,5 +84,5 @@ def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
 
 
 def _number[Row: Hashable](rows: Iterable[Row]) -> dict[Row, int]:
-    """Number the distinct rows from 1, in order."""
+    """Return a number for each distinct row, from 1 in the order of first occurrence."""
     return {row: number for number, row in enumerate(dict.fromkeys(rows), 1)}

@@ -1,4 +1,4 @@
-"""The questions about a program. Each is a package: its options, the function that finds the answer, the rendering."""
+"""The questions about a program, each a package: command-line options, functions that find the answer, printed form."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The table of all questions, from which the subcommands, the panels of a dump and the list in the docs are built."""
+"""The table of the main questions, from which the subcommands, a dump page's panels and the docs' list are built."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question as commands and pages list it.
+    """The entry of a question in the list of subcommands and on pages; its code is in the package of its name.
 
     Attributes:
-        text: The subject of its answer, as one line of the help.
+        text: The subject of its answer, as the line that the command's help prints.
         needs: The fields of a capture that the answer depends on. A dump may lack some of them.
         panel: The title of its panel on the page that opens a dump, or an empty string if the question has no panel.
     """
@@ -68,7 +68,7 @@ _find_package = lazy_names(__name__)
 
 
 def load_part(question: str, part: Literal["options", "finding"]) -> Any:  # noqa: ANN401 - a module
-    """Return one of the modules that the package of each question has.
+    """Import and return the module `options` or `finding` of a question's package.
 
     Args:
         question: One of `QUESTIONS`.

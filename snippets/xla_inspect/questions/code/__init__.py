@@ -1,4 +1,4 @@
-"""The question about the machine code of kernels."""
+"""The question about the machine code of a program's kernels: registers, spills, loops and instructions."""
 
 from typing import TYPE_CHECKING
 

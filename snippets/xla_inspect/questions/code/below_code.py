@@ -1,4 +1,4 @@
-"""The rows about a TPU's kernels below HLO, and the compiler steps that produced each kernel."""
+"""The printed tables about a TPU's kernels below HLO, and about the compiler steps that produced each kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAME, _WHERE = 30, 16
 
 
 def say_below(below: Sequence[BelowListing]) -> str:
-    """Return one sentence with the number of kernels and the longest of them."""
+    """Return a text about a TPU's kernels: their number, their bundles, and the longest with its estimated cycles."""
     kernels = [kernel for kernel in below if kernel.is_kernel]
     if not kernels:
         return "no kernel has its own code."
@@ -41,11 +41,11 @@ def say_below(below: Sequence[BelowListing]) -> str:
 
 
 def tell_below(below: Sequence[BelowListing], row_count: int, *, is_full: bool) -> Iterator[Part]:
-    """Yield a row for each kernel and, for a full answer, the steps that changed each kernel.
+    """Yield a table of the kernels, notes about it and, for a full answer, the steps that changed each kernel.
 
     Args:
         below: The kernels, then the code around them.
-        row_count: The number of rows, unless the answer is full.
+        row_count: The number of kernels to show, unless the answer is full.
         is_full: Whether to include every kernel and its steps.
     """
     kernels = below if is_full else below[:row_count]
@@ -79,7 +79,7 @@ def _show(number: int | None) -> str:
 
 
 def shorten_place(where: str) -> str:
-    """Return a place `file:line` shortened to fit its column. The line number is never cut."""
+    """Return a place `file:line` as text, its file name shortened to fit a column. The line number is never cut."""
     file, _, number = where.rpartition(":")
     return f"{shorten(file, _WHERE - len(number) - 1)}:{number}" if file else where
 

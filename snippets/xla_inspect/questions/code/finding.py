@@ -1,4 +1,4 @@
-"""The machine code of kernels: registers, spills, loops and the work of each."""
+"""The answer about the machine code of a capture's kernels: registers, spills, loops and instructions."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ class MachineCode(Answer):
 
     @property
     def emptiest(self) -> KernelListing | None:
-        """The kernel of a GPU that can hold the fewest warps on a multiprocessor."""
+        """The kernel with the lowest occupancy of a GPU's multiprocessor, or None if no occupancy is known."""
         candidates = [kernel for kernel in self.kernels if kernel.occupancy]
         return min(candidates, key=lambda kernel: kernel.occupancy.share if kernel.occupancy else 1.0, default=None)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the kernels, their instructions, and the gaps."""
+        """Yield the printed answer: a summary, tables of the kernels and their instructions, and unknown facts."""
         from xla_inspect.questions.code.rendering import render
 
         return render(self)
@@ -79,7 +79,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     full: bool = False,
     gap: str = "",
 ) -> MachineCode:
-    """Describe the machine code of a program on one target: its resources, loops and instructions.
+    """Return the resources, loops and instructions of the machine code that a capture contains.
 
     Args:
         capture: The program's capture. It needs machine code for the kernels of a CPU or GPU.

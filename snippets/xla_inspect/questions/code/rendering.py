@@ -40,7 +40,7 @@ _SPILLS = re.compile(r"(?P<spills>\d+) spills .*generated in function")
 
 
 def render(code: MachineCode) -> Iterator[Part]:
-    """Yield the summary, the kernels, their instructions, and the gaps."""
+    """Yield the printed answer: a summary, tables of the kernels and their instructions, and unknown facts."""
     if code.error:
         yield f"{code.program} does not compile for {title(code.target)}: {shorten(code.error, 500)}"
         return
@@ -147,7 +147,7 @@ def _tell_cpu(kernels: Collection[KernelListing], *, is_full: bool) -> Iterator[
 
 
 def _pick_remark(kernel: KernelListing) -> str:
-    """Return LLVM's most useful remark about a kernel's vectors: that it made some, or else why it did not."""
+    """Return LLVM's most useful remark about a kernel's vectors, preferably that it made some, or an empty string."""
     for pattern in _REMARKS_BY_USE:
         if remark := next((remark for remark in kernel.remarks if pattern.match(remark)), ""):
             return remark

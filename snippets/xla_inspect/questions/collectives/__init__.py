@@ -1,4 +1,4 @@
-"""The question about the collectives of a program: the data that devices send each other."""
+"""The question about the collectives of a program: the data that devices send each other, and the reasons."""
 
 from typing import TYPE_CHECKING
 

@@ -26,7 +26,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Meanwhile:
-    """The work that is scheduled between the start and the end of one run of a collective.
+    """The work that the compiler scheduled between the start and the end of one run of a collective.
 
     Attributes:
         kernels: Launches that compute more than an index or a loop counter.
@@ -113,7 +113,7 @@ class Exchange:
 
     @property
     def where(self) -> str:
-        """Its first line, followed by the number of further lines."""
+        """Its first line, as in `model.py:12`, with the number of further lines, as in ` +2`; `?` without a line."""
         if not self.places:
             return "?"
         more = f" +{len(self.places) - 1}" if len(self.places) > 1 else ""

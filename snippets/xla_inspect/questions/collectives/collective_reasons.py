@@ -102,7 +102,7 @@ class Reasons:
         return False if instruction.op_name else None
 
     def explain(self, collective: Collective, axes: Sequence[str], uses: Sequence[Instruction]) -> str:
-        """Return the reason why the partitioner added a collective, as inferred from the module.
+        """Return the reason why the partitioner added a collective as a clause, inferred from the module.
 
         Args:
             collective: The collective.
@@ -133,7 +133,7 @@ class Reasons:
         return next((operation for operation, _ in self.find_sources(collective)), None)
 
     def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
-        """Return the operations that need a collective, each with the operand that it computes."""
+        """Return the unpartitioned operations that need a collective, each with the collective's operand from it."""
         operands = self._list_operands(collective)
         apart = [(self.written.find_given(self.flow.find_origin(operand), operand), operand) for operand in operands]
         # A combined collective may belong to several operations, one for each operand.
@@ -176,7 +176,7 @@ class Reasons:
     def _find_weights(
         self, collective: Collective, sources: Sequence[tuple[Instruction, Instruction]]
     ) -> list[tuple[str, ...]]:
-        """Return the arguments whose gradients are summed. A sum has several names if shapes cannot tell them apart."""
+        """Return the names of the argument of each summed gradient, several if shapes cannot tell arguments apart."""
         names = " ".join(
             source.op_name or "" for source in (collective.instruction, *(source for source, _ in sources))
         )
@@ -189,7 +189,7 @@ class Reasons:
         return [source for source in names_of_sums if source]
 
     def name_arguments(self, collective: Collective) -> tuple[str, ...]:
-        """Return the arguments of the program that are gathered, or whose gradients are summed."""
+        """Return the names of the program's arguments that are gathered or whose gradients are summed, if any."""
         if collective.kind in _REDUCING:
             weights = self._find_weights(collective, self._find_summed(collective))
             return tuple(dict.fromkeys(" or ".join(weight) for weight in weights))
@@ -261,5 +261,5 @@ def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, 
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:
-    """Return the axes as text, or the number of devices if no axis is known."""
+    """Return the mesh axes as text, as in `data and model`, or the number of devices, if no axis is known."""
     return " and ".join(axes) if axes else f"{group} devices"

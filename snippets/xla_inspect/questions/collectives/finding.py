@@ -71,7 +71,7 @@ class Exchanges(Answer):
     scopes: tuple[LineTotal, ...] = ()
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the collectives, the reason for each, and the overlapping work."""
+        """Yield the printed answer: a summary, tables of the collectives and their reasons, and overlapping work."""
         from xla_inspect.questions.collectives.rendering import render
 
         return render(self)
@@ -91,7 +91,7 @@ _TRANSFORMS = frozenset({"jit", "jvp", "pjit", "transpose", "vmap", "shard_map",
 
 
 def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> Exchanges:
-    """Find the data that the devices of a capture send each other.
+    """Return the data that the devices of a capture send each other, with lines, axes and reasons.
 
     Args:
         program: The name of the program.
@@ -119,7 +119,7 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
 
 
 def answer_dump(capture: Capture, _: str) -> Exchanges:
-    """Return the answer about a module of a dump."""
+    """Return the collectives of a module of a dump. The second argument, the command's words, is not used."""
     return find_exchanges(capture.program, capture, {})
 
 
@@ -133,7 +133,7 @@ class _Finding:
 
     @cached_property
     def launched(self) -> dict[Instruction, Launched]:
-        """The launches by their instruction in the schedule. Computed only for asynchronous collectives."""
+        """The launches with their work, by their instruction in the schedule."""
         return {launch.launch.scheduled: launch for launch in model_launches(self.capture)}
 
     def list_exchanges(self) -> Iterator[Exchange]:
@@ -195,7 +195,7 @@ class _Finding:
         return total
 
     def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
-        """Return the lines of a collective, and the source of the lines if its own instruction has none."""
+        """Return the lines of a collective, and a phrase for the instructions they come from if its own has none."""
         # The metadata may be on the start, on the end or on the collective inside them.
         own = [step for step in (collective.instruction, collective.scheduled, collective.done) if self._locate(step)]
         if collective.kind == "all-gather" and (not own or name_primitive(own[0]) in MOVERS):
@@ -244,7 +244,7 @@ class _Finding:
         return tuple(dict.fromkeys(place for place in places if place))
 
     def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
-        """Return the scheduled work between start and done, or None if the collective is not asynchronous."""
+        """Return the kernels scheduled between start and done and their work, or None if it is not asynchronous."""
         if not collective.is_async or collective.done is collective.scheduled:
             return None
         order = self.capture.module.computation(collective.scheduled.computation).instructions

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield one answer for each target."""
+    """Yield the answer about a program's collectives for each target."""
     del options
     yield from subjects.answer_each(
         subject, targets, lambda target: package.find_exchanges(subject.name, subject.capture(target), subject.axes)
@@ -32,7 +32,7 @@ def collectives(
     lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Exchanges:
-    """Return the data that the devices send each other: lines, bytes, mesh axes, and the reason for each collective.
+    """Return the collectives of a program: lines, bytes, mesh axes and reasons. A function is compiled first.
 
     Args:
         fn: A function, or a capture of it.

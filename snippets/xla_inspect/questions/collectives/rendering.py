@@ -32,7 +32,7 @@ _ORIGINS = {True: "requested by the program", False: "added by the partitioner",
 
 
 def render(exchanges: Exchanges) -> Iterator[Part]:
-    """Yield the summary, the collectives, the reason for each, and the overlapping work."""
+    """Yield the printed answer: a summary, tables of the collectives and their reasons, and the overlapping work."""
     subject = f"{exchanges.stage.join(exchanges.program)} on {title(exchanges.target)}"
     # A failed compilation may still have a module with collectives, which are worth listing.
     if exchanges.error and not exchanges.exchanges:
@@ -70,7 +70,7 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
 
 
 def _tell_later(exchanges: Exchanges) -> str:
-    """Return the effect of later passes on the collectives."""
+    """Return a text about the collectives that later passes may add or change, for an unfinished module."""
     if exchanges.stage.shapes == "global":
         return (
             f"{exchanges.stage.explain()} The collectives that the program requests are already in the module. Later, "
@@ -82,7 +82,7 @@ def _tell_later(exchanges: Exchanges) -> str:
 
 
 def _say_alone(exchanges: Exchanges) -> str:
-    """Return the distribution of a program without collectives over its devices."""
+    """Return a clause about a program without collectives: one device, sharded without exchange, or replicated."""
     if exchanges.devices == 1:
         return "it runs on one device"
     if exchanges.replication is None:
@@ -118,7 +118,7 @@ def _sum_up(exchanges: Exchanges) -> str:
 
 
 def _describe_row(same: Sequence[Exchange]) -> str:
-    """Return the shapes of the collectives of a row, their lines, and the reasons for them."""
+    """Return a text about the similar collectives of a row: their shapes, lines, origin and reasons."""
     one = same[0]
     counts = Counter(one.shapes)
     shapes = ", ".join(
@@ -220,7 +220,7 @@ def _name_group(one: Exchange) -> str:
 
 
 def _list_members(one: Exchange) -> str:
-    """Return the groups of devices, or an empty string if a group has all devices or the groups are unknown."""
+    """Return the groups or pairs of devices as text; empty if one group has all devices or groups are unknown."""
     # A permutation has pairs of devices instead of groups.
     if one.pairs:
         pairs = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]

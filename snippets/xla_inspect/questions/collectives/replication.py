@@ -84,9 +84,10 @@ class Replication:
 
 
 def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
-    """Return the arguments, results and work that devices replicate.
+    """Return the arguments, results and work that devices replicate, by comparing global shapes with those of a device.
 
-    The result is None for a program on one device, or if the unoptimized module is missing.
+    The result is None for a program on one device, without the unoptimized module, or if the numbers of its arguments
+    or results differ between the two modules.
 
     Args:
         capture: The capture.

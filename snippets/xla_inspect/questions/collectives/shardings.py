@@ -20,7 +20,7 @@ _TILED = re.compile(r"\{devices=\[(?P<tiles>[\d,]+)\]<=\[(?P<sizes>[\d,]+)\](?:T
 
 
 def find_sharding(instruction: Instruction, mesh: Mesh | None) -> str:
-    """Return the sharding of a value, or an empty string if its instruction has none.
+    """Return the sharding of a value as text, such as `P('data', None)`, or an empty string if it has none.
 
     Args:
         instruction: An instruction of a module from before the partitioner.
@@ -55,7 +55,7 @@ def _spell(dimensions: Sequence[Sequence[tuple[str, str]]]) -> str:
 
 
 def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
-    """Return the axes over which each dimension is sharded, or an empty string if the tiles follow no axes."""
+    """Return a tiled sharding as a `PartitionSpec`, or an empty string if the tiles follow no axes of the mesh."""
     tiles = [int(size) for size in match["tiles"].split(",")]
     sizes = [int(size) for size in match["sizes"].split(",")]
     # A sharding for another number of devices cannot follow the axes of this mesh.
@@ -79,7 +79,7 @@ def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
 
 
 def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size: int) -> tuple[str, ...] | None:
-    """Return the axes whose coordinates form the tile index along a dimension, the outermost first."""
+    """Return the axes whose coordinates form the tile index along a dimension, outermost first, or None if none do."""
     device_at = {place: device for device, place in mesh.places.items()}
     origin = (0,) * len(mesh.axes)
     strides: list[tuple[int, str]] = []

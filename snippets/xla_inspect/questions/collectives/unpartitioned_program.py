@@ -1,4 +1,4 @@
-"""The program before the partitioner: its operations and the shardings of their values."""
+"""The program before the partitioner, to find the operation, argument or sharding behind a collective."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ESCAPED = re.compile(r"\\(['\"])")
 
 
 class WrittenProgram:
-    """The module before optimization, indexed by name and line.
+    """The module before optimization, with its instructions indexed by primitive and line, and its collectives.
 
     Args:
         capture: The capture.
@@ -73,7 +73,9 @@ class WrittenProgram:
         )
 
     def find_alike(self, source: Instruction, summed: Instruction) -> tuple[str, ...]:
-        """Return the arguments whose gradient a product may compute, by its shape, or none if an operand is a weight.
+        """Return the names of the arguments whose gradient a product may compute, by its shape.
+
+        The result is empty if an operand is a weight, or if no argument or too many have the shape.
 
         The product of an incoming gradient and a weight is the gradient of the layer's input. The product of two
         computed values is the gradient of a weight.
@@ -104,7 +106,7 @@ class WrittenProgram:
         return names if 0 < len(names) <= _MOST_SHAPES else ()
 
     def find_shardings(self, source: Instruction | None) -> tuple[str, str, str]:
-        """Return an operation's sharding, the sharding that a constraint requests, and the constraint's line."""
+        """Return an operation's sharding, its constraint's sharding, and a clause with that line; each '' if none."""
         if source is None:
             return "", "", ""
         operands = self.flow.module.operands(source)
@@ -134,7 +136,7 @@ class WrittenProgram:
 
 
 def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
-    """Return the arguments whose names share the most modules with the path of an operation.
+    """Return those of the argument names that share the most modules with the path of an operation.
 
     The optimizer state has the shapes of the weights, and its names end in theirs: only the first of them is returned.
     """
@@ -148,7 +150,7 @@ def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
 
 
 def _differ(one: Instruction, other: Instruction) -> int:
-    """Return a distance between the shapes of a value and a possible shard of it; 0 if they are the same."""
+    """Return a distance from 0 to 3 between the shapes of a value and a possible shard; 0 if they are the same."""
     # A tuple has no dimensions to compare, so it is the least likely candidate.
     if not (one.shape.is_array and other.shape.is_array):
         return 3
@@ -159,7 +161,7 @@ def _differ(one: Instruction, other: Instruction) -> int:
 
 
 def name_primitive(instruction: Instruction) -> str:
-    """Return the name of the JAX primitive of an instruction, or an empty string."""
+    """Return the last part of an instruction's `op_name`, which is a JAX primitive's name, or an empty string."""
     return (instruction.op_name or "").rpartition("/")[2]
 
 

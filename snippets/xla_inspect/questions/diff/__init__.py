@@ -1,4 +1,4 @@
-"""The comparison of two captures."""
+"""The comparison of two captures: kernels, memory, collectives, code and compiler."""
 
 from typing import TYPE_CHECKING
 

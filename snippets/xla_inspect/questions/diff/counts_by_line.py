@@ -36,7 +36,7 @@ class LineCount:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key of a count: its kind, the name of the file, and the text of the line."""
+        """The key by which counts are matched: the kind, the file's base name, and the line's text or number."""
         return (self.what, self.file.rpartition("/")[2], self.text or str(self.line))
 
 
@@ -71,12 +71,12 @@ class TallyChange:
 
 
 def tally(capture: Capture) -> Tally:
-    """Count a capture's kernels, collectives and memory by line, as far as the compilation got."""
+    """Return a capture's kernels, runs of collectives and peak bytes by line, as far as its compilation got."""
     return Tally(_join(_count_kernels(capture)), _join(_count_exchanges(capture)), _join(_measure(capture)))
 
 
 def compare_tallies(first: Tally, second: Tally) -> TallyChange:
-    """Compare two tallies. Lines are matched by their text, since edits above a line change its number."""
+    """Return the lines in which two tallies differ. Lines are matched by text, since edits above change numbers."""
     return TallyChange(
         _compare(first.kernels, second.kernels),
         _compare(first.collectives, second.collectives),
@@ -101,7 +101,7 @@ def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
 
 
 def _measure(capture: Capture) -> Iterable[LineCount]:
-    """Yield the bytes at the peak by purpose and line."""
+    """Yield the planned bytes at the memory peak by purpose and line, and those of each argument by its name."""
     for value in list_held(capture):
         if value.line is not None:
             yield _count(capture, ROLES[value.role], value.line.file, value.line.number, value.size)

@@ -30,7 +30,7 @@ class Side:
         target: The target's short name, with its grid.
         versions: The versions of the packages that compiled it.
         options: The compiler options that were set.
-        compile_seconds: The compile time, on the machine that compiled it.
+        compile_seconds: The recorded compile time, on the machine that compiled it.
         error: The compiler's error message, or an empty string if it succeeded.
         stage: The stage of the compared module.
     """
@@ -47,7 +47,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Amount:
-    """A number on both sides.
+    """A number of one kind, such as kernels, on both sides.
 
     Attributes:
         name: The name of the number.
@@ -67,7 +67,7 @@ class Amount:
         return self.left == self.right
 
     def show(self, number: float) -> str:
-        """Return a number with its unit."""
+        """Return a number as text: bytes with their unit, anything else as an amount."""
         return format_bytes(int(number)) if self.unit == "bytes" else format_amount(number)
 
     @property
@@ -104,7 +104,7 @@ class LineChange:
 
     @property
     def where(self) -> str:
-        """The place and the source text of the line."""
+        """The place, as in `model.py:12`, and the shortened source text of the line, in one text."""
         # The folders of two checkouts differ, so only the file name is shown.
         place = f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else "no line known"
         return f"{place} {shorten(self.text, _LONGEST_TEXT)}".rstrip()
@@ -127,7 +127,7 @@ class InstructionPair:
 
 @dataclass(frozen=True)
 class Version:
-    """A package or an option that differs. A side that lacks it has an empty string."""
+    """The name of a package or option, and its version or value on both sides, empty on a side that lacks it."""
 
     name: str
     left: str
@@ -136,7 +136,7 @@ class Version:
 
 @dataclass(frozen=True)
 class Difference(Answer):
-    """Two programs compared.
+    """The comparison of two compiled programs.
 
     Attributes:
         left: The first side, the older one of two commits.
@@ -182,7 +182,7 @@ class Difference(Answer):
 
     @property
     def is_counted_by_device(self) -> bool:
-        """True if the counts describe one device, as they do after partitioning."""
+        """True if the amounts are kernels and bytes of one device, not instructions of a module."""
         return any(amount.name == "kernels" for amount in self.amounts)
 
     @property
@@ -199,7 +199,7 @@ class Difference(Answer):
         )
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the cause, the numbers, and the changes by line."""
+        """Yield the printed comparison: a summary, the cause, a table of numbers, and the changes by line."""
         from xla_inspect.questions.diff.rendering import render
 
         return render(self)

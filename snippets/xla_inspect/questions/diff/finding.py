@@ -1,4 +1,4 @@
-"""The comparison of two captures."""
+"""The search for the differences of two captures, which neither compiles nor runs anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results", "generated code"})
-"""The fields of a memory plan that are compared."""
+"""The names of the amounts that come from a memory plan, left out if only one side has a plan."""
 _NAME = re.compile(r"module @[\w.$-]+")
 
 
@@ -31,7 +31,7 @@ def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) ->
     Args:
         first: The first capture, the older one for two commits.
         second: The second capture.
-        names: The names of the two sides.
+        names: The names of the two sides in the printed comparison.
     """
     stages = find_stage(first), find_stage(second)
     has_launches = all(stage.has_launches for stage in stages)
@@ -90,7 +90,7 @@ def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) ->
 
 
 def _are_comparable(first: Capture, second: Capture, stages: tuple[Stage, Stage]) -> bool:
-    """Return whether two captures have modules of the same stage and target, whose instructions can be compared."""
+    """Return whether two captures have modules of the same stage and target (or one of an unknown target)."""
     if not (first.after and second.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
         return False
     # The files of a dump may not show the target, which is then assumed to be the same.

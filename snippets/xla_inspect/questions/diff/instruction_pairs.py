@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 UNSEEN = frozenset({"metadata", "name"})
-"""The parts in which two equal instructions may differ."""
+"""The aspects of an instruction that do not count as a difference."""
 
 _FOLLOWING = UNSEEN | {"operands", "called computations"}
 _HIDDEN = frozenset({"metadata", "frontend_attributes", "backend_config"})
 
 
 def is_different(change: ModuleChange) -> bool:
-    """Return whether two modules differ in more than names and lines."""
+    """Return whether two modules differ in more than names and metadata, such as by an added instruction or order."""
     has_other_instructions = change.added or change.removed or change.is_reordered
     return bool(has_other_instructions) or any(
         not UNSEEN.issuperset(difference.aspects) for difference in change.changed
@@ -28,7 +28,7 @@ def is_different(change: ModuleChange) -> bool:
 
 
 def pair_instructions(change: ModuleChange, first: Capture, second: Capture) -> tuple[InstructionPair, ...]:
-    """Return the instructions that differ between two modules.
+    """Return the instructions that differ between two modules, each with its counterpart, if any, and its line.
 
     An instruction that only has a different operand, because that one was added or removed, is omitted if there are
     other differences.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
-    """Compare two captures by kernels, memory and collectives, and report if the code or the compiler changed.
+    """Return the differences of two captures: kernels, memory, collectives, and if the code or compiler changed.
 
     Args:
         left: The first capture.

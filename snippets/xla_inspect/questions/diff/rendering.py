@@ -21,11 +21,11 @@ _LONGEST_KIND = 26
 _MOST_ROWS = 20
 _BY_KIND = {"kernels", "instructions"}
 _WEIGHTIEST = ("kernels", "peak memory", "collectives", "bytes exchanged", "flops", "bytes moved")
-"""The differences in the order in which the summary lists them."""
+"""The names of the amounts in the order in which the summary lists their differences."""
 
 
 def render(difference: Difference) -> Iterator[Part]:
-    """Yield the summary, the cause, the numbers, and the changes by line."""
+    """Yield the printed comparison: a summary, the cause, a table of numbers, and the changes by line."""
     yield _sum_up(difference)
     yield _explain(difference)
     for side in (difference.left, difference.right):
@@ -164,7 +164,7 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
 
 
 def _change(amount: Amount) -> str:
-    """Return both numbers, or their difference if rounding makes them look equal."""
+    """Return both numbers as text, `3 -> 5`, or their difference if rounding makes them look equal."""
     before, after = amount.show(amount.left), amount.show(amount.right)
     # Rounding may make two different numbers look equal.
     return f"{before} -> {after}" if before != after else amount.change
@@ -173,7 +173,7 @@ def _change(amount: Amount) -> str:
 def _list_changes(
     name: str, changes: Sequence[LineChange], heads: tuple[str, ...], what: str, *, in_bytes: bool = False
 ) -> Iterator[Part]:
-    """Yield the table of the lines with changes, the largest changes first."""
+    """Yield a table of the lines with the largest changes first, and a sentence about omitted lines, if any."""
     if not changes:
         return
     ordered = sorted(changes, key=lambda change: -abs(change.right - change.left))

@@ -1,4 +1,4 @@
-"""The question about the launches of a program, with their work and times."""
+"""The question about the launches of a program: lines, work, least times and, with a profile, measured times."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The answer about the launches of a capture: the line, the work and the least time of each."""
+"""The answer about the launches of a capture: the line, the work and the least time (at peak rates) of each."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Kernels(Answer):
     stage: Stage
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the launches or the requested ones, and the next command to try."""
+        """Yield the printed answer: a summary, a table of the launches or details of the named ones, and a hint."""
         from xla_inspect.questions.kernels.rendering import render
 
         return render(self)
@@ -83,7 +83,7 @@ def rank_launches(
     shown: int = USUAL_ROWS,
     registers: Mapping[str, tuple[int, int, int]] | str = "",
 ) -> Kernels:
-    """Return the launches of a program on one target, the ones with the greatest least time first.
+    """Return the launches in a capture, the greatest least time (a computed bound, not a measured time) first.
 
     Args:
         capture: The program's capture. It does not need the modules between passes.
@@ -120,13 +120,13 @@ def rank_launches(
 
 
 def answer_dump(capture: Capture, command_words: str) -> Kernels:
-    """Return the answer about a module of a dump, with all launches."""
+    """Return the launches of a module of a dump, all of which are shown."""
     # The length of the text is an upper bound of the number of launches.
     return rank_launches(capture, command_words, shown=len(capture.after))
 
 
 def _describe_model(capture: Capture) -> str:
-    """Return the limits of the least times, or the reason why there are none, and the origin of a GPU's tiles."""
+    """Return a text with the limits of the least times, or why there are none, and the origin of a GPU's tiles."""
     hardware = find_hardware(capture.target)
     model = f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target)
     # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
@@ -135,7 +135,7 @@ def _describe_model(capture: Capture) -> str:
 
 
 def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str, ...]:
-    """Return the launches for names of instructions or kernels, with or without a leading `%`.
+    """Return the names of the launches for names of instructions or kernels, with or without a leading `%`.
 
     Raises:
         InspectError: There is no launch with one of the names.
@@ -153,7 +153,7 @@ def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a time with its unit and three digits."""
+    """Return a time in seconds as text with three digits and a fitting unit, as in `1.25 ms`."""
     if not seconds:
         return "0"
     # A time below the smallest unit is shown in this unit.

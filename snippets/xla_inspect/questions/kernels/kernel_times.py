@@ -59,7 +59,7 @@ class MeasuredLaunch:
 
     @property
     def reached(self) -> float | None:
-        """The least time as a share of the measured time, or None without one."""
+        """The least time of all runs as a share of the measured time, or None if either is missing or zero."""
         if not self.least_seconds or not self.seconds:
             return None
         # The least time is that of one run, but the measured time is that of all runs.
@@ -150,7 +150,7 @@ class KernelTimes(Answer):
         return self.device == lane(self.target)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the launches by their time, and the events outside the program."""
+        """Yield the printed answer: a summary, a table of launches by measured time, and the unmatched events."""
         yield self._say()
         # The labeled file is complete even if no launch has a match.
         if self.labelled:

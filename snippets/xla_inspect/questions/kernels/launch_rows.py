@@ -181,7 +181,7 @@ def describe_launches(
 
 
 def read_vmem(capture: Capture) -> dict[str, int]:
-    """Return the bytes of VMEM that a TPU's code generator assigns to instructions for their own buffers, by name.
+    """Return the bytes of VMEM that a TPU's code generator assigned to each instruction's own buffers, by name.
 
     Values that stay in VMEM between instructions are not included.
     """
@@ -195,14 +195,14 @@ def read_vmem(capture: Capture) -> dict[str, int]:
 
 
 def find_library(module: Module, instruction: Instruction) -> str:
-    """Return the target of a custom call, which may be inside a fusion or a small computation, or an empty string."""
+    """Return the target of a custom call, also inside a fusion, or the kind of a custom fusion, or an empty string."""
     own = instruction.custom_call_target or custom_fusion_kind(instruction)
     inner = (worker.custom_call_target for worker in list_work(module, instruction) if worker.custom_call_target)
     return own or next(inner, "")
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
-    """Return the named scopes around an instruction, without those of `jax.jit` and of loops."""
+    """Return the named scopes around an instruction as a path, without those of `jax.jit` and of loops."""
     # A fusion may have no name of its own. Then the last named operation inside it is the nearest to its result.
     candidates = [instruction, *reversed(list(list_work(capture.module, instruction)))]
     return _OUTER.sub("", next((candidate.op_name for candidate in candidates if candidate.op_name), "")).strip("/")

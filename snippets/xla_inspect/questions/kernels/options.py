@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the selection of launches and for a profile."""
+    """Add to the parser the options that select launches and that read a profile of measured times."""
     selection = parser.add_argument_group("launches to show")
     selection.add_argument(
         "--kernel",
@@ -62,17 +62,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def take_names(options: argparse.Namespace) -> None:
-    """Read the words after the subject as names of launches. The words after a script are the script's arguments."""
+    """Move the words after the subject to `options.kernel`, as names of launches, unless they belong to a script."""
     if options.subject[0] != "run":
         options.kernel = [*options.kernel, *options.subject[1:]]
         options.subject = options.subject[:1]
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield an answer for each target.
+    """Yield the launches for each target, or their measured times if a profile is given with `--trace`.
 
     Raises:
-        InspectError: No target has a launch with one of the names.
+        InspectError: No target has a launch with one of the names, or a profile cannot be used.
     """
     if options.trace or options.label:
         yield from _ask_trace(subject, targets, options)
@@ -96,7 +96,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 
 def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[KernelTimes]:
-    """Yield the measured times, for the targets that the profile may come from.
+    """Yield the measured times in the profile `--trace` for the targets that it may come from; label it if asked.
 
     Raises:
         InspectError: The profile is missing or cannot be read, or the output file already exists.
@@ -180,7 +180,7 @@ def kernels(
     lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Kernels:
-    """Return each launch with its line, its fused operations, its work, and its least time.
+    """Return each launch with its line, fused operations, work and least time. A function is compiled first.
 
     Args:
         fn: A function, or a capture of it.

@@ -30,7 +30,7 @@ _LIBRARY = re.compile(
 
 
 class Names:
-    """The names that a profile may use for the launches of a program.
+    """An index of a program's launches by the names that a profile may use for them.
 
     Args:
         capture: The capture.
@@ -55,7 +55,7 @@ class Names:
                 sharing.append(launch.name)
 
     def find(self, op: str, name: str, module: str) -> tuple[str, str]:
-        """Return the launch or the loop of an event and the evidence for it, or two empty strings if none matches.
+        """Return the name of an event's launch or loop and the evidence (`name` or `symbol`), or two empty strings.
 
         Args:
             op: The instruction in the profile, or an empty string.
@@ -83,7 +83,7 @@ class Names:
         return frozenset(symbol for symbol, number in counts.items() if symbol and number == 1)
 
     def find_between(self, after: str, before: str, *, is_copy: bool) -> str:
-        """Return the only launch that can have run between two kernels of one stream, or an empty string.
+        """Return the name of the only launch that can have run between two kernels of one stream, or ''.
 
         Both kernels belong to the program. Between them, its schedule must have exactly one launch without a
         generated kernel: a library call or a copy.
@@ -110,7 +110,7 @@ class Names:
         return bool(module) and module != self.module.name
 
     def sharing(self, name: str) -> tuple[str, ...]:
-        """Return the other launches with the same kernel as a launch."""
+        """Return the names of the other launches with the same kernel as the named one."""
         return next(
             (tuple(launch for launch in all_ if launch != name) for all_ in self._by_symbol.values() if name in all_),
             (),
@@ -123,7 +123,7 @@ class Names:
         return (show_place(line), read_line(self.capture, line)) if line else ("", "")
 
     def label(self, event: Event) -> Label | None:
-        """Return the label for an event of the program, or None if the event matches none of its launches."""
+        """Return the label (line and details) for an event, or None if it matches no instruction of the program."""
         name, _ = self.find(event.op, event.name, event.module)
         instruction = self._instructions.get(name)
         if instruction is None:
@@ -177,7 +177,7 @@ def join_times(
     shown: int = 20,
     labelled: tuple[str, int] = ("", 0),
 ) -> KernelTimes:
-    """Match the times of a profile with the launches of a program on one target.
+    """Return the recorded times of a profile matched with the launches of a program on one target.
 
     Args:
         capture: The program's capture, for the target that the profile was recorded on.
@@ -261,7 +261,7 @@ def _describe(
 
 
 def explain(timed: Timed, names: Names) -> str:
-    """Return the reason why an event matches no launch."""
+    """Return a phrase for the likely reason why an event matches no launch."""
     if names.is_other(timed.module):
         return f"part of another program, {timed.module}"
     if timed.op:

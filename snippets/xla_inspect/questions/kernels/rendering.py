@@ -24,7 +24,7 @@ _COLUMNS = ("launch", "least", "limit", "runs", "bytes", "flops", "line and scop
 
 
 def render(kernels: Kernels) -> Iterator[Part]:
-    """Yield the summary, the launches or the requested ones, and the next command to try."""
+    """Yield the printed answer: a summary, a table of the launches or details of the named ones, and a hint."""
     if not kernels.stage.has_launches and kernels.stage.name != "none":
         where = f"{kernels.stage.join(kernels.program)} on {title(kernels.target)}"
         yield f"{where}: no kernels yet. {_explain_stage(kernels)}"

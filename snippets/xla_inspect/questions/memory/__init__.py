@@ -1,4 +1,4 @@
-"""The question about the memory that a program needs on one device."""
+"""The question about the memory that a program needs on one device, and whether it fits."""
 
 from typing import TYPE_CHECKING
 

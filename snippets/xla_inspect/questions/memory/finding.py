@@ -1,4 +1,4 @@
-"""The answer about the memory of one device."""
+"""The answer about the memory of one device at the peak, as the compiler planned it: by line, cause and remedy."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ ROLES: Mapping[Role, str] = {
     "temporary": "temporaries",
     "gap": "reserved, but unused at the peak",
 }
-"""The description of each role in the answer."""
+"""The description of each role (purpose of memory) in the printed answer."""
 
 ON_THE_WAY: Final = ("temporary", "saved", "gap")
-"""The roles of values that are neither arguments nor results."""
+"""The roles that count as temporaries: memory that is neither argument, result nor constant."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class MemoryRow:
 
 @dataclass(frozen=True)
 class MemoryTrial:
-    """A change to the program, compiled to measure its effect.
+    """A change to the program, and the memory that the compiler planned for the changed program.
 
     Attributes:
         change: The change.
@@ -140,20 +140,20 @@ class MemoryUse(Answer):
         return self.fits is not False and not self.error
 
     def tell(self) -> Iterator[Part]:
-        """Yield the verdict, the memory by line, and the remedies."""
+        """Yield the printed answer: the verdict, tables of the memory by line, and remedies."""
         from xla_inspect.questions.memory.rendering import render
 
         return render(self)
 
     def sum_roles(self, *roles: Role) -> int:
-        """Return the bytes at the peak with one of some roles, as in `ROLES`."""
+        """Return the total bytes at the peak of the rows with one of the given roles."""
         return sum(row.bytes for row in self.rows if row.role in roles)
 
 
 def explain_memory(
     capture: Capture, command_words: str, *, by: str = "line", trials: Sequence[MemoryTrial] = ()
 ) -> MemoryUse:
-    """Describe the memory of one device at the peak.
+    """Return the planned memory of one device at the peak, whether it fits, and the causes of a high peak.
 
     Args:
         capture: The capture, which may be one of a failed compilation.
@@ -213,18 +213,18 @@ def explain_memory(
 
 
 def answer_dump(capture: Capture, _: str) -> MemoryUse:
-    """Return the answer about a module of a dump. It has no hints, since a dump cannot be compiled with changes."""
+    """Return the memory of a module of a dump, without hints, since a dump cannot be compiled with changes."""
     return explain_memory(capture, "")
 
 
 def find_available(target: str) -> int | None:
-    """Return the bytes of main memory of one device of a target, or None for a CPU."""
+    """Return the bytes of main memory of one device of a target, or None if unknown, as for a CPU."""
     hardware = find_hardware(target)
     return hardware.memory if hardware else None
 
 
 def _group(capture: Capture, values: Iterable[Held], by: str) -> Iterator[MemoryRow]:
-    """Yield the rows of memory by place, the largest first."""
+    """Yield the rows of memory by purpose and by line, scope or buffer (`by`), the largest first."""
     groups: dict[tuple[str, ...], list[Held]] = defaultdict(list)
     for number, value in enumerate(values):
         place = f"{value.line.file}:{value.line.number}" if value.line else _name_place(value)
@@ -277,7 +277,7 @@ def _find_scope(value: Held) -> str:
 
 
 def _count_undonated(capture: Capture, values: Iterable[Held]) -> int:
-    """Return the bytes of arguments that are not donated although a result has their shape and type."""
+    """Return the bytes of arguments that are not donated although a result of their shape could use their memory."""
     if not capture.after:
         return 0
     results: dict[str, int] = defaultdict(int)

@@ -1,4 +1,4 @@
-"""The options of the question about memory, and its Python function."""
+"""`xla-inspect memory`: the options of the question about memory, and its Python function."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USUAL = ("h100", "tpu-v5e")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the grouping of rows and for changes to try."""
+    """Add to the parser the options `--by`, which groups the rows, and `--try`, which compiles changes."""
     group = parser.add_argument_group("options of memory")
     group.add_argument(
         "--by",
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[MemoryUse]:
-    """Yield the answer for each target.
+    """Yield the answer about a program's memory for each target, with the changes of `--try` compiled.
 
     Raises:
         InspectError: The change to try is unknown.
@@ -55,7 +55,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 
 def _try_changes(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) -> Iterator[MemoryTrial]:
-    """Yield the memory of the program with each change that applies to it."""
+    """Compile the program with each change that applies to it, and yield its memory or the error message."""
     for trial in subjects.list_trials(subject, kinds, capture):
         try:
             use = package.explain_memory(trial.capture(target), "")
@@ -76,7 +76,7 @@ def memory(
     lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> MemoryUse:
-    """Return whether a program fits and its memory by line of Python, even if the compilation runs out of memory.
+    """Return a program's planned memory by line and whether it fits, even if the compiler runs out of memory.
 
     Args:
         fn: A function, or a capture of it.

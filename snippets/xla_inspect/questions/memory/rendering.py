@@ -30,7 +30,7 @@ DEFAULT_SHARE = 0.75
 
 
 def render(use: MemoryUse) -> Iterator[Part]:
-    """Yield the verdict, the memory by line, and the remedies."""
+    """Yield the printed answer: the verdict, tables of the memory by line, and remedies."""
     yield _say(use)
     if use.error and (use.refusal is None or use.refusal.space != HBM):
         yield from _tell_error(use)
@@ -115,7 +115,7 @@ def _say(use: MemoryUse) -> str:
 
 
 def _say_global(use: MemoryUse) -> str:
-    """Return the summary for a module whose shapes are global, or may be."""
+    """Return the summary for a module whose shapes are global (of all devices together), or may be."""
     size = format_bytes(use.global_bytes)
     subject = f"{use.stage.join(use.program)} on {title(use.target)}: the arguments and results have {size}"
     if use.stage.shapes == "unknown":

@@ -1,4 +1,4 @@
-"""The question about compile time."""
+"""The question about compile time: phases, passes and the parts of the program that cause the work."""
 
 from typing import TYPE_CHECKING
 

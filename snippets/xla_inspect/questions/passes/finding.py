@@ -1,4 +1,4 @@
-"""The answer about compile time: the time of each pass, and the parts of the program that cause the work."""
+"""The answer about a capture's recorded compile time, by pass, and the parts of the program that cause the work."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class PassTime:
 
 @dataclass(frozen=True)
 class PassEffect:
-    """The change of the module's size by one run of a pass, in instructions."""
+    """The number of instructions in the module before and after one run of a pass that changed it."""
 
     name: str
     pipeline: str
@@ -64,7 +64,7 @@ class PassEffect:
 
 @dataclass(frozen=True)
 class CompileTimes(Answer):
-    """The time of one compilation by phase, pass and part of the program.
+    """The recorded time of one compilation by phase and pass, and the sizes of the program's parts.
 
     Attributes:
         program: The name of the program.
@@ -75,7 +75,7 @@ class CompileTimes(Answer):
         is_stepped: Whether the compiler dumped the module after each pass, which is part of the time.
         passes: The passes by pipeline, the longest first.
         effects: The module's size before and after each run that changed it, if `is_stepped`.
-        parts: The program by module and named scope.
+        parts: The numbers of operations by module and named scope.
         constants: Large arrays that are part of the program.
         repeats: Lines of Python with several unrolled copies of their operations.
         error: The compiler's error message, or an empty string if it succeeded.
@@ -103,7 +103,7 @@ class CompileTimes(Answer):
     has_both: bool = True
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the tables, and the remedies."""
+        """Yield the printed answer: a summary, tables of phases, passes and program parts, and remedies."""
         from xla_inspect.questions.passes.rendering import render
 
         return render(self)
@@ -112,7 +112,7 @@ class CompileTimes(Answer):
 def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
     program: str, capture: Capture, command_words: str, *, depth: int = 2, limit: int = FEW, changes: bool = True
 ) -> CompileTimes:
-    """Return the compile time of a capture by phase, pass and part of the program.
+    """Return the recorded compile time of a capture by phase and pass, and the sizes of the program's parts.
 
     Args:
         program: The name of the program.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the amount of detail."""
+    """Add to the parser the options `--all`, `--changes` and `--depth` for the amount of detail."""
     group = parser.add_argument_group("amount of detail")
     group.add_argument(
         "--all", action="store_true", help="show all passes and parts of the program, not only the largest"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield one answer for each target.
+    """Return an iterator that compiles the program for each target and yields the answer about its compile time.
 
     Raises:
         InspectError: The depth is below one.
@@ -69,7 +69,7 @@ def passes(
     lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> CompileTimes:
-    """Return the compile time by pass, and the changes of each pass.
+    """Return the compile time by phase and pass, and the changes of each pass. A function is compiled first.
 
     Args:
         fn: A function, or a capture of it.

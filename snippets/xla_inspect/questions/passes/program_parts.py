@@ -1,4 +1,4 @@
-"""A program by its parts: operations by module and scope, lines with many copies, and embedded arrays."""
+"""The size of a program by its parts: operations by module and scope, lines with many copies, and embedded arrays."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LargeConstant:
 
 
 def count_parts(capture: Capture, depth: int) -> tuple[ProgramPart, ...]:
-    """Return the parts of a capture's program, the largest first.
+    """Return the parts of a capture's program with their numbers of operations at each stage, the largest first.
 
     Args:
         capture: The program on one target.
@@ -138,7 +138,7 @@ def _read_line(capture: Capture, file: str, line: int) -> str:
 
 
 def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
-    """Return the large arrays that are embedded in a program, the largest first."""
+    """Return the arrays of more than 1 KiB that are embedded in a program, each with its origin, largest first."""
     closed = [
         LargeConstant(
             f"{constant.dtype}{list(constant.shape)}".replace(" ", ""),
@@ -179,7 +179,7 @@ def _list_literals(module: Module) -> list[Instruction]:
 
 
 def _short(dtype: str) -> str:
-    """Return HLO's name for an element type of NumPy."""
+    """Return HLO's name for an element type of NumPy, such as `f32` for `float32`."""
     names = {"bool": "pred", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128"}
     # `uint` is replaced before `int`, which it contains.
     short = dtype.replace("float", "f").replace("uint", "u").replace("int", "s") if dtype not in names else ""

@@ -32,7 +32,7 @@ _SUSPECTS = {
 
 
 def render(times: CompileTimes) -> Iterator[Part]:
-    """Yield the summary, the tables, and the remedies."""
+    """Yield the printed answer: a summary, tables of phases, passes and program parts, and remedies."""
     yield _say(times)
     if times.seconds:
         yield from _tell_times(times)

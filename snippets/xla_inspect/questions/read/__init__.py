@@ -1,4 +1,4 @@
-"""The question about the modules of a dump."""
+"""The question about the modules of a dump of XLA files, and the contents of one module."""
 
 from typing import TYPE_CHECKING
 

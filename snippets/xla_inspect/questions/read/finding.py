@@ -1,4 +1,4 @@
-"""The modules of a dump, and the parts of one of them."""
+"""The answers about a dump of XLA files: the table of its modules, or the information in one module's files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROWS = 40
 
 @dataclass(frozen=True)
 class ModuleRow:
-    """A module of a dump.
+    """A module of a dump, as one row of the table of modules.
 
     Attributes:
         module: Its key on the command line, after the dump's name and a colon.
@@ -51,7 +51,7 @@ class ModuleRow:
 
 @dataclass(frozen=True)
 class DumpTable(Answer):
-    """The modules of a dump.
+    """The answer that lists the modules of a dump.
 
     Attributes:
         title: The name of the dump.
@@ -68,7 +68,7 @@ class DumpTable(Answer):
     rows: int = _ROWS
 
     def tell(self) -> Iterator[Part]:
-        """Yield the number of modules, the table, and the next command to try."""
+        """Yield the printed answer: the number of modules, a table of them, and the next command to try."""
         from xla_inspect.questions.read.rendering import render_table
 
         return render_table(self)
@@ -76,7 +76,7 @@ class DumpTable(Answer):
 
 @dataclass(frozen=True)
 class DumpContents(Answer):
-    """One module of a dump.
+    """The answer about one module of a dump: the information that its files have and lack.
 
     Attributes:
         program: The name of the module.
@@ -105,7 +105,7 @@ class DumpContents(Answer):
     stage: Stage
 
     def tell(self) -> Iterator[Part]:
-        """Yield the information in the files, the missing information, and the next commands to try."""
+        """Yield the printed answer: the information in the files, a table of what is missing, and next commands."""
         from xla_inspect.questions.read.rendering import render_contents
 
         return render_contents(self)
@@ -128,7 +128,7 @@ def list_dump(
 def describe_dump(
     module: DumpedModule, capture: Capture, left_out: Mapping[str, str], command_words: str
 ) -> DumpContents:
-    """Return the information in the files of one module.
+    """Return the answer about one module: the kinds of information that its files have and lack.
 
     Args:
         module: The module.

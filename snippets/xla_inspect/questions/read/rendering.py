@@ -27,7 +27,7 @@ _QUESTIONS = {
 
 
 def render_table(table: DumpTable) -> Iterator[Part]:
-    """Yield the number of modules, the table, and the next command to try."""
+    """Yield the printed answer: the number of modules, a table of them, and the next command to try."""
     size = format_bytes(sum(row.bytes for row in table.modules))
     yield f"{table.title} contains {plural(len(table.modules), 'module')} with {size}."
     largest_rows = sorted(table.modules, key=lambda row: -row.bytes)[: table.rows]
@@ -50,7 +50,7 @@ def render_table(table: DumpTable) -> Iterator[Part]:
 
 
 def render_contents(contents: DumpContents) -> Iterator[Part]:
-    """Yield the information in the files, the missing information, and the next commands to try."""
+    """Yield the printed answer: the information in the files, a table of what is missing, and next commands."""
     hardware = f" ({contents.hardware})" if contents.hardware else ""
     where = title(contents.target) if contents.target != _UNKNOWN else "unknown hardware"
     size = f"{plural(contents.files, 'file')}, {format_bytes(contents.bytes)}"
@@ -66,7 +66,7 @@ def render_contents(contents: DumpContents) -> Iterator[Part]:
 
 
 def tell_left_out(left_out: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence about the files that are not part of a dump."""
+    """Yield a sentence about the files that are not part of a dump, or nothing if there are none."""
     if left_out:
         few = "; ".join(f"{shorten(name, _NAME)}: {reason}" for name, reason in [*left_out.items()][:_FEW])
         yield f"{plural(len(left_out), 'file is', 'files are')} not part of the dump ({few})."

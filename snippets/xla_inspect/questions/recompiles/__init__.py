@@ -1,4 +1,4 @@
-"""The question about the functions that a script compiles more than once."""
+"""The question about the functions that a script, or a dump, compiles more than once, and the causes."""
 
 from typing import TYPE_CHECKING
 

@@ -54,14 +54,14 @@ class Recompiles(Answer):
         return sum(item.seconds for item in self.functions) + sum(item.seconds for item in self.own)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the functions, the cause of each recompilation, and the remedies."""
+        """Yield the printed answer: a summary, tables of functions and causes of recompilations, and remedies."""
         from xla_inspect.questions.recompiles.rendering import render
 
         return render(self)
 
 
 def explain_recompiles(run: ScriptRun, at_most: int | None = None, *, is_timed: bool = True) -> Recompiles:
-    """Return the functions that JAX traced and compiled in a run of a script, and the causes of recompilations.
+    """Return the functions that JAX traced and compiled in a recorded run of a script, and the causes of repeats.
 
     Args:
         run: The run of the script.

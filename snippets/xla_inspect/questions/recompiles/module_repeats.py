@@ -24,7 +24,7 @@ _TRACE = re.compile(r"^(?P<name>a_inference_.*?)_\d+__.*$|^(?P<other>.*?)\.\d+$"
 
 @dataclass(frozen=True)
 class RepeatedModule:
-    """A module of a dump.
+    """One of several modules of the same function in a dump.
 
     Attributes:
         module: Its key on the command line, after the dump's name and a colon.
@@ -75,7 +75,7 @@ class ModuleRepeats(Answer):
         return self.at_most is None or all(len(function.modules) <= self.at_most for function in self.functions)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the number of modules, and the differences between the modules of each function."""
+        """Yield the printed answer: the number of modules, and a table of differences for each repeated function."""
         summary = f"{self.title} contains {plural(self.compiles, 'module')}"
         if not self.functions:
             yield f"{summary}, all with different names."
@@ -96,7 +96,7 @@ class ModuleRepeats(Answer):
 def find_repeats(
     title: str, modules: Sequence[DumpedModule], command_words: str, at_most: int | None = None
 ) -> ModuleRepeats:
-    """Return the functions with several modules in a dump.
+    """Return the functions with several modules in one folder of a dump, and how the modules' arguments differ.
 
     Args:
         title: The name of the dump.

@@ -18,7 +18,7 @@ USUAL: Sequence[str] = ()
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the allowed number of compilations."""
+    """Add to the parser the option `--at-most N`, and make the command run whole scripts."""
     # Recompilations only show in a run of the whole script, not in one call.
     parser.set_defaults(whole=True)
     parser.add_argument(
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def ask(subject: Subject, _: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield the answer about a dump, a script, or both."""
+    """Yield the answer about repeated modules of a dump, about a script's recompilations, or both."""
     if subject.modules:
         yield package.find_repeats(subject.name, subject.modules, " ".join(options.subject), options.at_most)
     if subject.script is not None:

@@ -35,13 +35,13 @@ ADVICE: Mapping[str, str] = {
 """Remedies against recompilation, by the kind of difference."""
 
 _NAME, _WHERE = 24, 36
-"""The length of a name, and of a name with its place, in characters."""
+"""The longest printed name, and the longest name with its place, in characters."""
 
 _UNTIMED = 3
-"""The number of columns without times."""
+"""The number of the first columns, which contain no times."""
 
 _NAMED, _ROWS, _SHOWN = 5, 12, 3
-"""The number of rows for functions that were compiled once, of causes, and of hints."""
+"""The largest numbers of rows for functions compiled once, of rows for causes, and of hints."""
 
 _MUCH = 0.1
 """If the operations of one line take at least this share of a script's time, the answer mentions the line."""
@@ -51,7 +51,7 @@ CONTROL = ("scan", "while", "while_loop", "cond", "map", "associative_scan")
 
 
 def render(run: Recompiles) -> Iterator[Part]:
-    """Yield the summary, the functions, the cause of each recompilation, and the remedies."""
+    """Yield the printed answer: a summary, tables of functions and causes of recompilations, and remedies."""
     again = [function for function in run.functions if len(function.calls) > 1]
     yield _say_all(run, again)
     if run.functions or run.own:
@@ -181,7 +181,7 @@ def _advise(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[Hint]:
 
 
 def _lost(function: TracedFunction) -> tuple[float, int]:
-    """Return the time and the number of the calls that needed a recompilation."""
+    """Return the seconds and the number of a function's calls after the first, which needed a recompilation."""
     return sum(call.seconds for call in function.calls[1:]), len(function.calls) - 1
 
 
@@ -192,7 +192,7 @@ def _call(function: TracedFunction) -> str:
 
 
 def _shorten_path(path: str) -> str:
-    """Return a path, or the end of a long one."""
+    """Return a path, or `…/` and its last part if it is long."""
     # The file name and the line say more about a place than the first folders do.
     return path if len(path) <= _WHERE else f"…/{path.rpartition('/')[2]}"
 

@@ -1,4 +1,4 @@
-"""The calls of a script that JAX had to trace or compile, by function, each compared with the earlier ones."""
+"""The recorded calls of a script that JAX had to trace or compile, by function, each compared with earlier ones."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class OwnOperations:
 def read_calls(
     compilations: Sequence[Compilation],
 ) -> tuple[tuple[TracedFunction, ...], tuple[OwnOperations, ...]]:
-    """Return the functions of a script, and JAX's own operations by line, the slowest to compile first.
+    """Group recorded compilations: return a script's functions, and JAX's own operations by line, slowest first.
 
     Args:
         compilations: The traces and compilations, in order.

@@ -1,4 +1,4 @@
-"""The question about changes of a program between releases of JAX."""
+"""The question about changes in a program's compilation between releases of JAX, and their causes."""
 
 from typing import TYPE_CHECKING
 

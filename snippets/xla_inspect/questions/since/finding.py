@@ -1,4 +1,4 @@
-"""The cause of a change between two releases: the pass, the line of Python, and the differences in code."""
+"""The search for the cause of a change between two releases: the pass, the line, and the differences in code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def explain_release_change(
     count: Callable[[Module], Counter[str]] | None = None,
     pass_seconds: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {}),
 ) -> ReleaseChange:
-    """Return a change with its cause.
+    """Return a change between two releases with its cause filled in: pass, line of Python and differences in code.
 
     Args:
         change: The releases and their answers.
@@ -94,7 +94,7 @@ def explain_release_change(
 
 
 def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[str, ...]]:
-    """Return the line with the largest change, and the largest changes as text."""
+    """Return the place and the text of the line with the largest change, and the largest changes as text."""
     changes: Sequence[LineChange] = {
         "kernels": compared.kernels,
         "memory": compared.memory,
@@ -109,7 +109,7 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
 
 
 def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]:
-    """Return the line and the shapes of copies in loops that only one of the two compilations has."""
+    """Return the place and text of the line of new copies in loops, and a sentence for each copied shape."""
 
     def list_copies(capture: Capture) -> dict[str, Any]:
         copies = [launch for launch in list_launches(capture) if launch.role == "copy" and launch.within]
@@ -131,7 +131,7 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
 
 
 def _find_kernel(old: Capture, new: Capture) -> str:
-    """Return the kernel whose code differs most between two compilations."""
+    """Return the name of the kernel whose code differs most between two captures, or an empty string."""
     first, second = summarize_code(old.code), summarize_code(new.code)
     if first is None or second is None:
         return ""
@@ -144,7 +144,7 @@ def _find_kernel(old: Capture, new: Capture) -> str:
 
 
 def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
-    """Return the most frequent line of Python among a kernel's instructions and those of the computations it calls."""
+    """Return the place and text of the most frequent line in a kernel's instructions, or two empty strings."""
     try:
         module = capture.module
         lines = find_lines(capture, module)
@@ -177,7 +177,7 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
 
 
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
-    """Yield the passes that take longer than before, the largest increase first."""
+    """Yield texts about the passes that take longer than before, the largest increase first."""
     increases = {name: new[name] - old.get(name, 0.0) for name in new}
     # A pass that only the older release has did not get slower.
     for name in sorted(increases, key=lambda pass_name: -increases[pass_name])[:_FEW]:
@@ -186,7 +186,7 @@ def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator
 
 
 def _list_hlo(text: str) -> list[str]:
-    """Return the lines of a module without its metadata and the numbers in names, which may differ for equal code."""
+    """Return the lines of a module's text without metadata and numbers in names, which may differ for equal code."""
     # The first line has the module's name and layouts of the entry, not an instruction.
     lines = (_NUMBERED.sub(r"\1", _NOTED.sub("", line)).rstrip() for line in text.splitlines()[1:])
     return [line for line in lines if line]
@@ -227,7 +227,7 @@ def explain_release_failure(change: ReleaseChange, refused: str, folder: Path) -
 
 
 def _find_running(log: Path) -> str:
-    """Return the last pass in a log that began and did not end."""
+    """Return the last pass in a log that began and did not end, or an empty string."""
     running: list[str] = []
     try:
         with log.open(encoding="utf-8", errors="replace") as lines:

@@ -1,4 +1,4 @@
-"""A program under several releases of JAX, as plain data."""
+"""The measurements of a program under several releases of JAX, and the changes between them, as plain data."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ReleaseChange:
 
     @property
     def cause(self) -> str:
-        """The pass that causes the change, or the stage from which the compilations differ."""
+        """A phrase for the cause: the pass, or the stage from which the compilations differ."""
         # The pass that creates the subject of the question explains more than the first pass that differs.
         if self.stage == "pass" or self.maker:
             return f"pass {self.maker or self.blamed}"
@@ -184,7 +184,7 @@ class ReleaseHistory(Answer):
         return not self.changes
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the releases, and the cause of each change."""
+        """Yield the printed answer: a summary, a table of the releases, and the cause of each change."""
         from xla_inspect.questions.since.rendering import render
 
         return render(self)

@@ -34,11 +34,11 @@ COLUMNS: Mapping[str, Callable[[ReleaseRow], str]] = {
     "code": lambda row: row.code or "",
     "loops": _show_loops,
 }
-"""The functions that fill the columns of the table, by heading."""
+"""The functions that return the cell of a release in each column of the table, by heading."""
 
 
 def render(history: ReleaseHistory) -> Iterator[Part]:
-    """Yield the summary, the releases, and the cause of each change."""
+    """Yield the printed answer: a summary, a table of the releases, and the cause of each change."""
     yield _say(history)
     yield _tabulate(history)
     yield from (change.tell() for change in history.changes)

@@ -1,4 +1,4 @@
-"""The question that compares the targets of a program."""
+"""The question that compares a program on several targets: kernels, memory, collectives and work."""
 
 from typing import TYPE_CHECKING
 

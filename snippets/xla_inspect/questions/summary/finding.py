@@ -111,7 +111,7 @@ class Summary(Answer):
         return not any(target.error for target in self.targets)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the summary, the table, and the next commands to try."""
+        """Yield the printed answer: a sentence about each target, tables that compare them, and next commands."""
         from xla_inspect.questions.summary.rendering import render
 
         return render(self)
@@ -121,7 +121,7 @@ KINDS, LARGEST = 6, 3
 
 
 def summarize(program: str, captures: Sequence[Capture], command_words: str) -> Summary:
-    """Return the summary of a program's captures.
+    """Return the comparison of a program's captures.
 
     Args:
         program: The name of the program.
@@ -132,7 +132,7 @@ def summarize(program: str, captures: Sequence[Capture], command_words: str) -> 
 
 
 def answer_dump(capture: Capture, command_words: str) -> Summary:
-    """Return the answer about a module of a dump."""
+    """Return the summary of a module of a dump, for its one target."""
     return summarize(capture.program, [capture], command_words)
 
 
@@ -172,7 +172,7 @@ def _summarize(capture: Capture) -> TargetSummary:
 
 
 def _measure(launch: Launched) -> tuple[float, int]:
-    """Return the least time of all runs of a kernel, or zero without a roofline, and the bytes that they move."""
+    """Return the least seconds of all runs of a kernel by the roofline, or 0 without one, and the bytes they move."""
     runs = launch.launch.runs or 1
     return (launch.bound.seconds * runs if launch.bound else 0.0, launch.bytes * runs)
 
@@ -185,7 +185,7 @@ def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
 
 
 def _list_scopes(capture: Capture, kernels: Sequence[Launched]) -> Iterator[tuple[str, str, float]]:
-    """Yield the line, the scope and the weight of each kernel."""
+    """Yield the line, the scope and the weight of each kernel: least seconds or, if no kernel has any, bytes."""
     # One table must not mix seconds and bytes, so bytes count only if no kernel has a least time.
     has_roof = any(launch.bound for launch in kernels)
     for launch in kernels:

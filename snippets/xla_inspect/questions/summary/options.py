@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield one answer for all targets."""
+    """Yield one answer that compares the program on all targets."""
     captures = subjects.answer_each(subject, targets, subject.capture)
     yield package.summarize(subject.name, list(captures), subjects.write_subject(options))
 
@@ -31,12 +31,12 @@ def summary(
     lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Summary:
-    """Compare targets by kernels, bytes, flops, memory and collectives.
+    """Compile a function for several targets, and return their kernels, bytes, flops, memory and collectives.
 
     Args:
-        fn: A function, or a capture of it.
+        fn: A function, or a capture of it, which is not compiled again.
         *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
-        targets: Short names.
+        targets: Short names of the targets; not used for a capture.
         lines_of: A package or module, such as `flax.linen`. The answer shows its lines instead of your lines that call
             it.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.

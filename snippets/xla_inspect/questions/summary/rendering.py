@@ -27,7 +27,7 @@ PLACE, NAME = 28, 18
 
 
 def render(summary: Summary) -> Iterator[Part]:
-    """Yield the summary, the table, and the next commands to try."""
+    """Yield the printed answer: a sentence about each target, tables that compare them, and next commands."""
     yield f"{summary.program}: {', '.join(map(_say, summary.targets))}."
     kinds = dict.fromkeys(kind for target in summary.targets for kind in target.kinds)
     rows: list[tuple[str, list[str]]] = [
@@ -77,7 +77,7 @@ def render(summary: Summary) -> Iterator[Part]:
 
 
 def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
-    """Yield a table with the largest scopes of each target's dominant line."""
+    """Yield a table with the largest scopes of each target's dominant line, or nothing if no target has any."""
     rows = []
     for target in summary.targets:
         scopes = target.scopes[sort]

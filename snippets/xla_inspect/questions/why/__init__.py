@@ -1,4 +1,4 @@
-"""The question about the reason for a compiler decision."""
+"""The question about the reason for a compiler decision, such as a copy, a separate kernel or a collective."""
 
 from typing import TYPE_CHECKING
 

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 def describe_value(
     evidence: Evidence, selection: Selection, value: Instruction | None, findings: Sequence[Finding]
 ) -> str:
-    """Describe the value in a question, or return an empty string if the first finding already does.
+    """Return a sentence about the value in a question, or an empty string if the first finding already describes it.
 
     Args:
         evidence: The capture.
         selection: The part of the program in the question.
         value: The instruction, of any state of the module, that computes the value, or None if there is none.
-        findings: The answers.
+        findings: The explanations, the most important first.
     """
     if value is None:
         return ""
@@ -97,7 +97,7 @@ def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
 
 
 def name_asked(evidence: Evidence, selection: Selection, instruction: Instruction) -> str:
-    """Return an instruction with its name in the question, as in "`root` (sqrt.0, model.py:7)"."""
+    """Return a phrase for an instruction with its name in the question, as in "`root` (sqrt.0, model.py:7)"."""
     # HLO text may write names with a `%`, which the user may have copied.
     word = selection.what.strip().removeprefix("%")
     if word == instruction.name or (selection.lines and not selection.statements):

@@ -1,4 +1,4 @@
-"""Copies and transposes with their own launches, with their bytes and lines."""
+"""The list of a capture's copies and transposes that are launches of their own, with their bytes and lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer about a compiler decision, as plain data."""
+"""The data classes of the answer about a compiler decision, and the command line that asks for it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Reason:
 
     @property
     def meaning(self) -> str:
-        """The explanation, or the quoted message if there is none."""
+        """The explanation of the message, or the message in quotes if there is none."""
         # "the reduce reduce.3" repeats the opcode, so one of the two words is removed.
         return _TWICE.sub("", self.sentence) or f"“{self.words}”"
 
@@ -238,7 +238,7 @@ class Why(Answer):
         return replace(self, trials=ordered, untried=tuple(untried))
 
     def tell(self) -> Iterator[Part]:
-        """Yield the verdict, then the evidence for it."""
+        """Yield the printed answer: the verdict, then the evidence, the tried changes and next commands."""
         from xla_inspect.questions.why.rendering import render
 
         return render(self)

@@ -84,14 +84,14 @@ class WhyFinder:
 
     @cached_property
     def exchanges(self) -> Sequence[Exchange]:
-        """The collectives of the program."""
+        """The collectives of the program, as the question `collectives` describes them."""
         return find_exchanges(self.evidence.capture.program, self.evidence.capture, self.axes).exchanges
 
     def explain(self, what: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
-        """Return the explanations for the part of the program that a word names, and its instructions.
+        """Return the explanations for the part of the program that a word names, and the instructions to describe.
 
         Raises:
-            InspectError: The program has no such part.
+            InspectError: The program has no such part, or no explanation applies to its unfinished module.
         """
         selection = self.selector.select(what)
         if not (selection.instructions or selection.removed):
@@ -118,10 +118,10 @@ class WhyFinder:
         return tuple(findings), self._choose_parts(selection, findings)
 
     def explain_apart(self, one: str, other: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
-        """Return the explanations why two parts of the program are in two kernels, or in one.
+        """Return the explanations why two parts are in two kernels, or in one, and the instructions to describe.
 
         Raises:
-            InspectError: The program lacks one of the parts, or no kernel computes one of them.
+            InspectError: The program lacks a part, no kernel computes one, or both are the same value.
         """
         first, second = (self.selector.select(name) for name in (one, other))
         ones, others = (list_launches(self.evidence, selection) for selection in (first, second))
@@ -152,7 +152,7 @@ class WhyFinder:
         return (finding, *boundaries[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
 
     def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
-        """Return the main instructions of the two selections, or nothing if no kernel computes one of them."""
+        """Return the main instruction of each of two named parts, or nothing if no kernel computes one of them."""
         selections = [self.selector.select(word) for word in (one, other)]
         ones, others = ({*list_launches(self.evidence, selection)} for selection in selections)
         return tuple(self._find_in(selection, ones & others) for selection in selections) if ones and others else ()
@@ -210,7 +210,7 @@ class WhyFinder:
             yield from self._explain_neighbours(launch)
 
     def _explain_neighbours(self, launch: Launch) -> Iterator[Finding]:
-        """Yield the reasons why a kernel is not fused with its neighbors."""
+        """Yield an explanation for each neighbor of a kernel, why the two are not fused; at most six."""
         kernels = self.evidence.kernels
         around = [
             *((neighbor, launch) for neighbor in kernels.feeders(launch)),
@@ -221,7 +221,7 @@ class WhyFinder:
             yield explain_boundary(self.evidence, *pair)
 
     def _explain_many(self, selection: Selection) -> Iterator[Finding]:
-        """Yield the explanations for a line: its collectives and copies, then the origins of its kernels."""
+        """Yield the explanations for several instructions: collectives, copies, kernels and separate kernels."""
         evidence = self.evidence
         launches = list_launches(self.evidence, selection)
         chosen = set(selection.instructions)
@@ -262,7 +262,7 @@ class WhyFinder:
                 yield explain_idle(self.evidence, instruction)
 
     def _find_exchanging(self, selection: Selection) -> dict[Launch, Exchange]:
-        """Return the collectives of a selection, including those whose results are used on its lines."""
+        """Return the collectives of a selection by launch, including those that come from its lines."""
         chosen = {*list_launches(self.evidence, selection)}
         exchanging = {}
         for launch in self.evidence.kernels.launches:
@@ -309,7 +309,7 @@ class WhyFinder:
         full: bool = False,
         trouble: str = "",
     ) -> Why:
-        """Return the explanations for a part of the program.
+        """Return the answer about a part of the program: explanations, the value, instructions and missing facts.
 
         Args:
             command_words: The subject and options, as on the command line.
@@ -336,10 +336,10 @@ class WhyFinder:
         )
 
     def missing(self, trouble: str = "", kinds: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return the information that this capture lacks, as `list_gaps` lists it."""
+        """Return sentences about the information that this capture lacks, as `list_gaps` yields them."""
         return tuple(list_gaps(self.evidence, trouble, kinds))
 
 
 def _weigh(finding: Finding) -> float:
-    """Return the rank of a finding about a line: prefetches of a value come after computations with it."""
+    """Return the rank of a finding, lower first: collectives, copies, kernels, prefetches, removals, arguments."""
     return _FETCHING if finding.pass_name in _PLACING else _ORDER.get(finding.kind, _OTHER)

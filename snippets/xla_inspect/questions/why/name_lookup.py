@@ -35,7 +35,7 @@ _FAR = 3
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement of a file. Its start and end are pairs of a line and a column."""
+    """The file and the extent of a statement, whose start and end are pairs of a line and a column."""
 
     file: str
     start: tuple[int, int]
@@ -43,7 +43,7 @@ class _Statement:
 
     @property
     def lines(self) -> Iterator[tuple[str, int]]:
-        """The lines of the statement, each with the file."""
+        """The lines of the statement, each as a pair of the file and the line number."""
         return ((self.file, number) for number in range(self.start[0], self.end[0] + 1))
 
 
@@ -69,7 +69,7 @@ class Selection:
 
 
 class Selector:
-    """The lookup of names in one capture.
+    """The lookup of names (instructions, lines, variables, operations) in one capture.
 
     Args:
         capture: The capture.
@@ -192,7 +192,7 @@ class Selector:
 
     @cached_property
     def _variables(self) -> dict[str, list[_Statement]]:
-        """Return the statements that assign each variable of the program's files."""
+        """The statements that assign each variable of the program's files, by the variable's name."""
         variables: dict[str, list[_Statement]] = {}
         for file, text in self.capture.sources.items():
             for name, statements in _list_assigned(file, text).items():
@@ -233,12 +233,12 @@ class Selector:
         return any(place in places for _, place in read_jaxpr_lines(self.capture.jaxpr_locations))
 
     def _select_argument(self, what: str, word: str) -> Selection | None:
-        """Return the argument with a name of JAX, or None."""
+        """Return the parameter whose JAX name is `word` as a selection, or None."""
         whole = (op for op in self.capture.module.walk() if op.op_name == word and op.opcode == "parameter")
         return next((Selection(what, (instruction,), (), is_one=True) for instruction in whole), None)
 
     def _select_all(self, what: str, word: str) -> Selection | None:
-        """Return the instructions with a part of JAX's name, a Python function, or an opcode, or None.
+        """Return the instructions whose JAX name contains `word` as a part, or of such a function or opcode, or None.
 
         The instructions of a function include those of the functions that it calls.
         """
@@ -271,7 +271,7 @@ class Selector:
         return selection if selection and (selection.instructions or selection.removed) else None
 
     def _select_former(self, what: str, word: str) -> Selection | None:
-        """Return the final form of an instruction of an earlier state, or None."""
+        """Return the final form of an instruction of an earlier state, or that instruction as removed, or None."""
         former = self.histories.find(word)
         if former is None:
             return None
@@ -327,7 +327,7 @@ class Selector:
 
 
 def _list_assigned(file: str, text: str) -> dict[str, list[_Statement]]:
-    """Return the statements that assign each variable of a file."""
+    """Return the statements that assign each variable of a file, by name; empty if the text is not Python."""
     try:
         tree = ast.parse(text)
     except SyntaxError:

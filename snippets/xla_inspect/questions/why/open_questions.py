@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """An open question about a program.
+    """A question about a program that a user may want to ask, with the command that answers it.
 
     Attributes:
         question: The question.
@@ -64,7 +64,7 @@ class OpenQuestions(Answer):
     stage: Stage = FINAL
 
     def tell(self) -> Iterator[Part]:
-        """Yield the largest question with its answer, then the others with the commands that answer them."""
+        """Yield the printed answer: the largest question with its answer, then all questions with their commands."""
         where = f"{self.stage.join(self.program)} on {title(self.target)}:"
         if not self.questions and not self.stage.has_launches:
             yield f"{where} no copies, no collectives and no kernels yet, so there are no open questions."
@@ -90,7 +90,7 @@ FEW = 6
 
 
 def list_open_questions(finder: WhyFinder, command_words: str, *, full: bool = False) -> OpenQuestions:
-    """Return the open questions about a program, those with the most bytes first and prefetches last.
+    """Return a program's open questions, most bytes first but prefetches last, with the answer to the first.
 
     Args:
         finder: The finder of explanations.
@@ -110,7 +110,7 @@ def list_open_questions(finder: WhyFinder, command_words: str, *, full: bool = F
 
 
 def _answer(finder: WhyFinder, names: Sequence[str]) -> str:
-    """Return the answer about one instruction, or about two separate kernels."""
+    """Return the first verdict about one named instruction, or about two separate kernels."""
     findings, _ = finder.explain(names[0]) if len(names) == 1 else finder.explain_apart(names[0], names[1])
     return findings[0].verdict
 
@@ -123,7 +123,7 @@ def _label(finder: WhyFinder, instruction: Instruction, name: str) -> str:
 
 
 def _list_questions(finder: WhyFinder, command_words: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
-    """Yield questions, each with the names of its instructions."""
+    """Yield the open questions in schedule order, each with the names of its one or two instructions."""
     evidence = finder.evidence
     exchanges = {exchange.name: exchange for exchange in finder.exchanges}
     for launch in evidence.kernels.launches:

@@ -36,7 +36,7 @@ _PAIR = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the part of the program and for changes to try."""
+    """Add to the parser the options `--what`, `--apart`, `--try` and `--full`."""
     group = parser.add_argument_group("options of why")
     group.add_argument(
         "--what",
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def take_names(options: argparse.Namespace) -> None:
-    """Read the word after the subject as the part to ask about. The words after a script are the script's arguments.
+    """Move the word after the subject to `options.what`, unless it is an argument of a script.
 
     Raises:
         InspectError: There is more than one word.
@@ -77,7 +77,7 @@ def take_names(options: argparse.Namespace) -> None:
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield an answer for each target.
+    """Yield for each target the reason for a decision or, if no part is named, the open questions.
 
     Raises:
         InspectError: The change to try is unknown, or no target has the part.
@@ -124,7 +124,7 @@ def _ask_one(
 
 
 def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
-    """Return the capture with its passes and messages, and the reason if it has no messages."""
+    """Compile the subject with passes and messages, or load it; return the capture and why messages are missing."""
     if subject.call is None:
         saved = subject.capture(target)
         return saved, "" if saved.log else _explain_silence(saved)
@@ -134,7 +134,7 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
 
 
 def _explain_silence(saved: Capture) -> str:
-    """Return the reason why a saved or dumped capture has no compiler messages, and how to get them."""
+    """Return a text about why a saved or dumped capture has no compiler messages, and how to get them."""
     # A saved capture without a log was saved without messages, whereas a dump lists the log as missing.
     if "log" not in saved.missing:
         return UNSAVED

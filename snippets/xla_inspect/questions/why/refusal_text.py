@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _COSTS = re.compile(r"(?:reckons|estimates) (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
 _END = re.compile(r"(?<=[\w)])[.:] ")
 _START = re.compile(r"(?:An?|Neither|No|Nothing|One|Only|Such|The|Together,?)\b")
-"""The words that have a capital letter only at the beginning of a sentence, unlike `XLA` or an instruction's name."""
+"""The first words of a message that are written in lower case inside a sentence, unlike `XLA` or a name."""
 
 
 def write_clause(reason: Reason, first: str, second: str) -> str:

@@ -34,7 +34,7 @@ _TOPICS: Mapping[str, tuple[str, ...]] = {
 
 _INSTEAD = re.compile(r" in (?:the )?place of ")
 _UNKNOWN = "?"
-"""The name of an unknown pass."""
+"""The name in place of a pass that is not known."""
 
 
 FEW_STEPS, FEW_NAMES = 3, 2
@@ -45,7 +45,7 @@ WIDTH, BRIEF = 80, 12
 
 
 def render(why: Why) -> Iterator[Part]:
-    """Yield the verdict, then the evidence for it."""
+    """Yield the printed answer: the verdict, then the evidence, the tried changes and next commands."""
     first, *rest = why.findings
     where = f"{why.stage.join(why.program)} on {title(why.target)}:"
     yield (verdict := " ".join(filter(None, (where, why.value, first.verdict))))
@@ -156,14 +156,14 @@ def _count_text_lines(text: str) -> int:
 
 
 def _tell_lines(finding: Finding) -> str:
-    """Return the lines of Python of a finding, with their source text."""
+    """Return the lines of Python of a finding with their source text as one text; empty if no text is known."""
     # Two kernels may come from the same line, which is printed only once.
     lines = dict.fromkeys(line for line in finding.lines or (finding.line,) if line.text)
     return "; ".join(f"`{line.where}`: `{close_brackets(line.text)}`" for line in lines)
 
 
 def _tell_words(finding: Finding) -> str:
-    """Return the compiler's message about a finding, unless the log truncated it."""
+    """Return a sentence that quotes the compiler's refusal behind a finding; empty if there is none or it is cut."""
     topics = _TOPICS.get(finding.kind, ())
     for reason in finding.reasons:
         # Only a refusal by the pass of the verdict explains the verdict.
@@ -176,7 +176,7 @@ def _tell_words(finding: Finding) -> str:
 
 
 def _tell_part(part: WhyPart) -> str:
-    """Return the changes of passes to a part, and its memory, in two sentences."""
+    """Return up to two sentences: the changes that passes made to a part, and the memory it occupies."""
     # A step of an unknown pass does not help to find the cause.
     steps = [_tell_step(step) for step in part.steps if step.pass_name != _UNKNOWN]
     if len(steps) > FEW_STEPS:
@@ -204,7 +204,7 @@ def _tell_step(step: PassStep) -> str:
 
 
 def _tell_reason(reason: Reason) -> str:
-    """Return the explanation of a message, with its instructions, its text and its place in XLA's source."""
+    """Return a text about a message: instructions, explanation, the message itself and its place in XLA's source."""
     about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
     source = f" ({reason.place})" if reason.place else ""
     words = f" “{reason.words}”" if reason.sentence else ""
@@ -212,7 +212,7 @@ def _tell_reason(reason: Reason) -> str:
 
 
 def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
-    """Yield the origin of a part, stage by stage, and the operations that it fuses."""
+    """Yield the rows of a part's origin: its line, JAX's name, jaxpr and StableHLO text, and the fused operations."""
     if part.line.where:
         yield part.line.where, part.line.text
     for name in ("op_name", "equation", "stablehlo"):

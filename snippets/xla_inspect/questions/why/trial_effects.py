@@ -1,4 +1,4 @@
-"""The effect of a trial on the subject of a question, counted in both programs by lines of Python."""
+"""The effect of a tried change on the subject of a question, counted in both captures by lines of Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SAME = {"convolution": "dot", "custom-call": "dot"}
 
 @dataclass(frozen=True)
 class Effect:
-    """A count of the subject of a question that works in any compilation of the same lines.
+    """The subject of a question, in a form that can be counted in any compilation of the same lines of Python.
 
     Attributes:
         kind: The kind of explanation.
@@ -149,11 +149,11 @@ class Effect:
         return 2, total
 
     def compare(self, before: Capture, after: Capture, kind: str, change: str) -> WhyTrial:
-        """Return the outcome of a change.
+        """Return the outcome of a change, by counting the subject before and after it.
 
         Args:
-            before: The unchanged program.
-            after: The changed program.
+            before: The capture of the unchanged program.
+            after: The capture of the changed program.
             kind: The kind of change.
             change: A description of the change.
         """
@@ -190,7 +190,7 @@ class Effect:
 def find_effect(  # noqa: PLR0911 - a table of kinds
     evidence: Evidence, finding: Finding, pair: Sequence[Instruction] = ()
 ) -> Effect | None:
-    """Return the count that shows if a finding still applies, or None if nothing can be counted.
+    """Return the subject of a finding in countable form, or None if nothing can be counted.
 
     Args:
         evidence: The capture.
@@ -238,7 +238,7 @@ def find_effect(  # noqa: PLR0911 - a table of kinds
 
 
 def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
-    """Return whether a copy moves a value to another memory in the same layout."""
+    """Return whether a copy moves a value to another memory and leaves its layout unchanged."""
     after, before = _find_layouts(module, instruction)
     if not (after and before):
         return False

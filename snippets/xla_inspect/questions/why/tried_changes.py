@@ -31,7 +31,7 @@ def try_changes(  # noqa: PLR0913 - the program, the changes, and the question w
     *,
     apart: tuple[str, str] | None = None,
 ) -> Why:
-    """Return an answer with the outcome of each change that applies to the program.
+    """Compile the program with each change that applies, and return the answer with the outcomes of the changes.
 
     Args:
         subject: The program.

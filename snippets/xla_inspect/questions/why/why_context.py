@@ -58,12 +58,12 @@ class Evidence:
 
     @cached_property
     def histories(self) -> Histories:
-        """The history of each instruction."""
+        """The history of each instruction through the captured passes."""
         return Histories(self.capture)
 
     @cached_property
     def reasons(self) -> Reasons:
-        """The messages of the compiler."""
+        """The decisions that the captured compiler log records."""
         return read_reasons(self.capture)
 
     @cached_property
@@ -89,7 +89,7 @@ class Evidence:
         return frozenset(int(match["number"]) for match in _DONOR.finditer(text)) - self.donated
 
     def find_line(self, instruction: Instruction) -> SourceLine | None:
-        """Return the line of an instruction of any state."""
+        """Return the line of an instruction of any state, or of an adjacent launch if it has none, or None."""
         # A removed instruction is not in the optimized module, so its own frame is used instead.
         if (line := self.lines.get(instruction)) is not None:
             return line
@@ -105,12 +105,12 @@ class Evidence:
         return next(lines, None)
 
     def show_line(self, instruction: Instruction | None) -> LineOf:
-        """Return the line of an instruction in the form of answers."""
+        """Return the line of an instruction as a `LineOf`, with empty texts if the line is unknown."""
         line = self.find_line(instruction) if instruction is not None else None
         return LineOf(show_place(line), read_line(self.capture, line)) if line else LineOf("", "")
 
     def name(self, launch: Launch) -> str:
-        """Return a launch with its line, as in `fusion.3 (model.py:12)`."""
+        """Return the name of a launch with its line, as in `fusion.3 (model.py:12)`."""
         hero = self.kernels.hero(launch)
         where = self.show_line(hero).where or self.show_line(launch.scheduled).where
         return f"{launch.name} ({where})" if where else launch.name
@@ -147,7 +147,7 @@ class Evidence:
         )
 
     def read_decisions(self, decisions: Iterable[Decision]) -> tuple[Reason, ...]:
-        """Return unique decisions in the form of answers, refusals first and later decisions before earlier ones."""
+        """Return unique decisions as `Reason`s, refusals first and later decisions before earlier ones."""
         unique: dict[tuple[str, ...], Decision] = {}
         for decision in decisions:
             key = decision.verdict, decision.pass_name, decision.instruction, decision.sentence or decision.words
@@ -171,7 +171,7 @@ class Evidence:
         return tuple(Reason(**{name: getattr(decision, name) for name in names}) for decision in ranked)
 
     def describe(self, instruction: Instruction) -> WhyPart:
-        """Return the description of an instruction of the optimized module, or of a removed one."""
+        """Return all facts about an instruction of the optimized module, or about a removed one, for an answer."""
         holder = self.kernels.holder(instruction)
         scheduled = holder.scheduled if holder else instruction
         # A removed instruction has no memory, inputs or readers in the optimized module.
@@ -251,7 +251,7 @@ class Evidence:
         return ""
 
     def _find_text(self, lines: Sequence[tuple[str, tuple[str, int] | None]], instruction: Instruction) -> str:
-        """Return the statement of an earlier stage that became an instruction, preferably that of its primitive."""
+        """Return the text of an earlier stage's statement from the line of an instruction, or an empty string."""
         line = self.find_line(instruction)
         if line is None:
             return ""
@@ -272,12 +272,12 @@ class Evidence:
 
 
 def tell_maker(step: Step) -> str:
-    """Return the origin of an instruction as a clause."""
+    """Return a clause about the origin of an instruction: the original program, or the pass that created it."""
     if step.deed == "imported":
         return "it is part of the original program"
     return f"the pass {step.name} created it" if step.name else "a pass created it"
 
 
 def read_step(step: Step) -> PassStep:
-    """Return the change of a pass in the form of answers."""
+    """Return the change of a pass as a `PassStep`, with `import` or `?` if no pass is known."""
     return PassStep(step.pipeline, step.name or (IMPORT if step.deed == "imported" else "?"), step.words)

@@ -1,4 +1,4 @@
-"""The reason for a copy or a transpose: the value that it protects, or the layout that an instruction needs."""
+"""The explanation of a copy or a transpose: the value that it protects, or the layout that an instruction needs."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _FORMS = {
     "dot_decomposer": "the target's dots need batch dimensions first and contract the last dimension of the left "
     "operand with the next dimension of the right operand, so ",
 }
-"""The purpose of each pass that creates transposes."""
+"""The purpose of transposes as the beginning of a sentence, by the pass that creates them."""
 _ADDED = ("copied-read-only", "copied-for-update", "copied-for-loop", "copy-index")
 _MOST = 12
 
 
 def is_move(kernels: KernelParts, launch: Launch) -> bool:
-    """Return whether a launch only copies or transposes."""
+    """Return whether a launch only copies, transposes or renames, and computes nothing."""
     if launch.opcode in MOVING:
         return True
     # A fusion that computes anything is a kernel, even if it also contains a copy.
@@ -41,14 +41,14 @@ def is_move(kernels: KernelParts, launch: Launch) -> bool:
 
 
 def find_moved(evidence: Evidence, launch: Launch) -> Instruction:
-    """Return the copy or transpose of a launch."""
+    """Return the transpose or copy inside a launch, or the launched instruction if it contains none."""
     parts = evidence.kernels.parts(launch)
     transpose = next((part for part in parts if part.opcode == "transpose"), None)
     return transpose or next((part for part in parts if part.opcode == "copy"), launch.instruction)
 
 
 def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) -> Finding:
-    """Return the reason for a copy or transpose.
+    """Return the explanation of a copy or transpose: the pass that made it, and the reason.
 
     Args:
         evidence: The capture.
@@ -109,7 +109,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
 
 
 def _find_inserted(messages: tuple[Reason, ...], moved: Instruction, source: Instruction) -> Reason | None:
-    """Return the message of copy insertion about a copy that it inserted, or None if it inserted none."""
+    """Return the compiler's message that copy insertion inserted a copy, or None if the log has no such message."""
     if moved.opcode != "copy":
         return None
     names = {moved.name, source.name}
@@ -120,7 +120,7 @@ def _find_inserted(messages: tuple[Reason, ...], moved: Instruction, source: Ins
 
 
 def _find_asker(messages: tuple[Reason, ...], moved: Instruction) -> str:
-    """Return the instruction that requested the layout of a copy according to layout assignment, or an empty string."""
+    """Return the name of the instruction for which layout assignment made a copy, according to the log, or ''."""
     order = _show_order(moved)
     for message in messages:
         if message.kind == "copied-for-layout" and message.others and order[:-1] in message.words:
@@ -134,12 +134,12 @@ def _show_order(moved: Instruction) -> str:
 
 
 def find_made(moved: Instruction) -> Shape:
-    """Return the shape of a copied value. A copy-start yields a tuple whose first element is the destination."""
+    """Return the shape of a copy's result, which for the tuple of a copy-start is the first element."""
     return moved.shape.elements[0] if moved.shape.elements else moved.shape
 
 
 def _pick(messages: tuple[Reason, ...], kind: Kind, first: Step) -> Reason | None:
-    """Return the first explained message on the topic, preferably by the pass that created the copy."""
+    """Return the first explained message on the topic, preferably by the pass that created the copy, or None."""
     topics = {"copy": {"copies"}, "layout": {"layout"}, "transpose": {"layout", "matmul", "simplification"}}.get(
         kind, set()
     )
@@ -261,7 +261,7 @@ def _explain_layout(
 def _explain_protection(
     evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], first: Step
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the value that a copy without a layout change protects, and the instruction that would overwrite it."""
+    """Return a clause about the value that a copy protects and what would overwrite it, and notes on arguments."""
     if first.deed == "imported":
         return "the program requests it", ()
     flow = ValueFlow(evidence.module)

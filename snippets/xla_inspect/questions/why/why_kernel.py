@@ -1,4 +1,4 @@
-"""The origin of a kernel: the pass that created it, its contents, and the reason for its form."""
+"""The explanation of a kernel: the pass that created it, its contents, and the reason for its form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST = 12
 
 
 def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: Instruction) -> Finding:
-    """Return the pass that put two instructions into one kernel.
+    """Return the explanation why two instructions are in one kernel: the pass that fused them.
 
     Args:
         evidence: The capture.
@@ -64,7 +64,7 @@ def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: I
 
 
 def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
-    """Return the origin of a kernel.
+    """Return the explanation of a kernel: its form, the pass that created it, and the compiler's messages.
 
     Args:
         evidence: The capture.
@@ -122,7 +122,7 @@ def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emi
 
 
 def name_form(launch: Launch) -> str:
-    """Return the form of a launch that fusion passes ignore or treat separately, or an empty string."""
+    """Return a phrase for a launch that fusion passes treat separately, such as a library call, or an empty string."""
     instruction = launch.instruction
     # Names of XLA's own kinds and targets begin with underscores, as in `__cublas$gemm`.
     emitter = (custom_fusion_kind(instruction) or "").strip("_")
@@ -140,7 +140,7 @@ def name_form(launch: Launch) -> str:
 
 
 def list_costs(evidence: Evidence, first: Launch, second: Launch | None = None) -> Iterator[str]:
-    """Yield the estimates of the GPU's cost model for fusing a kernel into another."""
+    """Yield sentences with the recorded estimate of the GPU's cost model for fusing a kernel, and its refusal."""
     # Only the GPU's compiler has this log.
     if not evidence.capture.fusion_log:
         return

@@ -1,4 +1,4 @@
-"""The explanations for instructions inside a kernel, without a launch, for arguments and for collectives."""
+"""The explanations of instructions inside a kernel or without a launch, of arguments and of collectives."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST = 3
 
 
 def explain_inside(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return the pass that moved an instruction into its kernel."""
+    """Return the explanation of an instruction inside a kernel: its kernel, and the pass that fused it."""
     steps = evidence.steps(instruction)
     step = next((candidate for candidate in reversed(steps) if candidate.deed == "fused"), steps[0])
     messages = evidence.read_decisions(evidence.attempts.about([instruction]))
@@ -43,7 +43,7 @@ def explain_inside(evidence: Evidence, instruction: Instruction) -> Finding:
 
 
 def place_value(evidence: Evidence, instruction: Instruction) -> str:
-    """Return the kernel that computes an instruction of the optimized module, as the end of a sentence."""
+    """Return a phrase about the kernel that computes an instruction of the optimized module, to end a sentence."""
     launch = evidence.kernels.holder(instruction)
     if launch is None:
         return "a value without a launch of its own"
@@ -75,7 +75,7 @@ def _list_results(evidence: Evidence, launch: Launch) -> Iterator[Instruction]:
 
 
 def explain_untraced(evidence: Evidence, selection: Selection) -> Finding:
-    """Return the explanation for a line that JAX dropped before XLA received the program."""
+    """Return the explanation of a line without instructions, which JAX dropped before XLA received the program."""
     file, number = selection.lines[-1]
     line = SourceLine(file, number, "")
     where = show_place(line)
@@ -87,7 +87,7 @@ def explain_untraced(evidence: Evidence, selection: Selection) -> Finding:
 
 
 def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return the explanation for an instruction without a launch."""
+    """Return the explanation of an instruction without a launch: its origin, and why it needs none if known."""
     messages = evidence.read_decisions(evidence.attempts.about([instruction]))
     first = evidence.histories.find_first(instruction)
     instead = ", ".join(evidence.name_kind(instruction) for instruction in first.instead)
@@ -114,7 +114,7 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
 
 
 def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return whether a result reuses the memory of an argument, or the reason why none does."""
+    """Return the explanation of an argument: whether a result reuses its memory, or why none does."""
     number = instruction.parameter_number or 0
     name = instruction.op_name or instruction.name
     if number in evidence.donated:
@@ -141,7 +141,7 @@ def _name_pass(name: str) -> str:
 
 
 def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
-    """Return the origin of a collective: the program, or the partitioner and its reason."""
+    """Return the explanation of a collective: the program requests it, or the partitioner added it and why."""
     # Passes that combine, split or start collectives may have created this one from earlier ones.
     candidates = (candidate for candidate in evidence.module.walk() if candidate.name == exchange.name)
     instruction = next((candidate for candidate in candidates if _exchanges(candidate)), launch.instruction)

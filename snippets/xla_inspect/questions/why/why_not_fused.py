@@ -1,4 +1,4 @@
-"""The reason why two kernels are not fused: the compiler's messages, or else the form of the kernels."""
+"""The explanation why two kernels are not fused, from the compiler's messages, or else the form of the kernels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xla_inspect.questions.why.why_context import Evidence
 
 type About = Mapping[Launch, Instruction]
-"""The instruction of each kernel that the question is about, if that is not the kernel's main instruction."""
+"""The instruction that the question is about, by kernel, if it is not the kernel's main instruction."""
 
 type _Reached = tuple[Instruction, Instruction | None]
 """An instruction on a path between two kernels, and the optimization barrier on this path, or None."""
@@ -57,13 +57,13 @@ class _Cause:
 
 
 def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: About | None = None) -> Finding:
-    """Return the reason why two launches are not fused.
+    """Return the explanation why two launches are not fused, from the capture's log and modules.
 
     Args:
         evidence: The capture.
         first: One launch.
         second: The other launch. Either may read the result of the other.
-        about: The instructions that the question is about.
+        about: The instruction in each launch that the question is about, if not its main one.
     """
     kernels, about = evidence.kernels, about or {}
     # The first kernel is the producer, in whichever order the question names the two.
@@ -88,7 +88,7 @@ def _write(  # noqa: PLR0913, PLR0917 - the parts of a finding
     traffic: int,
     edge: tuple[Launch, Launch] | None = None,
 ) -> Finding:
-    """Return the finding about two separate kernels. The line of a barrier between them comes first."""
+    """Return the finding about two separate kernels from a verdict and a cause; a barrier's line comes first."""
     line = lines[-1] if lines else LineOf("", "")
     if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
         line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
@@ -149,7 +149,7 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
 def _explain_distance(
     evidence: Evidence, ends: tuple[Launch, Launch], names: str, lines: tuple[LineOf, ...]
 ) -> Finding:
-    """Return the reason why two launches are not fused if neither reads the result of the other."""
+    """Return the explanation why two launches are not fused if the second does not read the first's result."""
     first, second = ends
     path = _find_path(evidence, first, second)
     if not path:
@@ -173,7 +173,7 @@ def _explain_distance(
 def _explain_strangers(
     evidence: Evidence, ends: tuple[Launch, Launch], names: str, lines: tuple[LineOf, ...]
 ) -> Finding:
-    """Return the reason why two launches are not fused if no chain of launches connects them."""
+    """Return the explanation why two launches are not fused if no chain of launches connects them."""
     first, second = ends
     kernels = evidence.kernels
     shared = [launch for launch in kernels.feeders(first) if launch in kernels.feeders(second)]
@@ -203,7 +203,7 @@ def _explain_strangers(
 
 
 def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None:
-    """Return the step in which a pass split the operation of one kernel so that the other computes a part of it."""
+    """Return the step in which a pass split one kernel's operation so that the other computes a part of it, or None."""
     hero = evidence.kernels.hero(first)
     origin = hero.op_name, hero.stack_frame
     # All instructions without metadata would seem to come from the same operation.
@@ -242,7 +242,7 @@ def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instructi
 
 
 def _name(evidence: Evidence, launch: Launch, about: About) -> str:
-    """Return the name of a kernel with the line of its instruction in the question."""
+    """Return the name of a kernel with a line: that of its instruction in the question, or else its own."""
     where = evidence.show_line(about[launch]).where if launch in about else ""
     return f"{launch.name} ({where})" if where else evidence.name(launch)
 

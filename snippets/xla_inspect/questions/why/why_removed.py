@@ -1,4 +1,4 @@
-"""The pass that removed or rewrote an operation of the program, its rule, and the replacement."""
+"""The explanation of a removed operation: the pass that removed or rewrote it, its rule, and the replacement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DEPTH, _STEPS, _LONG = 2, 6, 24
 
 
 def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return the pass that removed an instruction, and its rule.
+    """Return the explanation of a removed instruction: the pass that removed or rewrote it, its rule, the replacement.
 
     Args:
         evidence: The capture.
@@ -83,7 +83,7 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
 
 
 def _say_reason(evidence: Evidence, instruction: Instruction, place: int) -> str:
-    """Return the reason for a removal, as far as the modules before and after the pass show it."""
+    """Return the reason for a removal as the end of a sentence, or '' if the modules around the pass show none."""
     module = evidence.histories.states[place].module
     if not (module.users(instruction) or instruction.is_root):
         return ", which was unused"
@@ -115,7 +115,7 @@ def find_replacement(histories: Histories, instruction: Instruction) -> Instruct
 
 
 def _find_successor(before: PassState, after: PassState, old: Instruction) -> Instruction | None:
-    """Return the replacement of an instruction right after the pass that removed it."""
+    """Return the replacement of an instruction right after the pass that removed it, or None."""
     now = {number: candidate for candidate, number in after.numbers.items()}
     for user in before.module.users(old):
         new = now.get(before.numbers[user])
@@ -129,7 +129,7 @@ def _find_successor(before: PassState, after: PassState, old: Instruction) -> In
 
 
 def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> list[AppliedRule]:
-    """Return the chain of rewrites that replaced an instruction, according to the log.
+    """Return the chain of rewrites that replaced an instruction, according to the log; empty without a message.
 
     Only the run of the pass that removed it counts. The same run may also have rewritten the replacement.
     """
@@ -175,7 +175,7 @@ def _say_applied(evidence: Evidence, applied: list[AppliedRule], place: int, bef
 
 
 def write_expression(module: Module, instruction: Instruction, depth: int = _DEPTH) -> str:
-    """Return an instruction and its operands as an expression.
+    """Return an instruction and its operands as the text of an expression, such as `x * (a + b)`.
 
     Args:
         module: The module that contains the instruction.

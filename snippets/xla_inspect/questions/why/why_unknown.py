@@ -28,7 +28,7 @@ NO_REASONS = (
 
 
 def list_gaps(evidence: Evidence, trouble: str = "", kinds: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the gaps in a capture, and how to fill them.
+    """Yield sentences about the information that a capture lacks for an explanation, and how to get it.
 
     Args:
         evidence: The capture.
