@@ -135,7 +135,7 @@ def _join_copies(groups: Mapping[_Key, dict[str, str]]) -> dict[_Key, dict[str, 
 
 
 def _read_heads(files: Files, groups: Mapping[_Key, Mapping[str, str]]) -> dict[str, str]:
-    """Return the first bytes of the files that describe modules, in one pass over the set."""
+    """Return, as text by path, the first bytes of the files that describe modules, in one pass over the set."""
     paths = []
     for own in groups.values():
         texts = sorted(filter(is_text, own), key=lambda ending: bool(OPTIMIZED.fullmatch(ending)))

@@ -189,7 +189,11 @@ class Subject:
             return partial_capture
 
     def program(self, **settings: Any) -> Program:
-        """Return the program, which is traced once for all targets."""
+        """Return the program to compile, made once for each combination of settings and shared by all targets.
+
+        Raises:
+            InspectError: The subject has no call, or its arguments contradict each other.
+        """
         if self.call is None:
             message = f"{self.name} is {self.origin}: there is no program to compile again"
             raise InspectError(message)

@@ -72,7 +72,7 @@ def without_constraints() -> Iterator[None]:
 
 
 def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context manager that sets the precision of traced matmuls for which the program sets none.
+    """Return a function whose context manager sets the precision of traced matmuls for which the program sets none.
 
     Args:
         precision: As in `jax.default_matmul_precision`.
@@ -95,7 +95,7 @@ def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
 
 
 def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context manager that makes a user function recompute its values in the backward pass."""
+    """Return a function whose context manager makes a user function recompute its values in the backward pass."""
 
     @contextmanager
     def apply() -> Iterator[None]:
@@ -118,7 +118,7 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
 
 @contextmanager
 def replaced(function: Any, other: Any) -> Iterator[None]:
-    """Replace a function in every loaded module that refers to it."""
+    """Replace a function during the `with` block in every loaded module that refers to it."""
     with ExitStack() as patches:
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None):
