@@ -103,7 +103,7 @@ class Equations:
         ]
 
     def name(self, atom: Any) -> str:  # noqa: ANN401 - a variable or a literal of JAX's
-        """Return the name of a value: the path of an input, or the number of the equation that defines it."""
+        """Return the name of a value: the path of an input, `r3` for a result of equation 3, or a literal's number."""
         if hasattr(atom, "val"):
             return str(atom.val)
         return self._names.get(atom, "_")
