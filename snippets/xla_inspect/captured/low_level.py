@@ -39,7 +39,7 @@ class LowLevel:
         instructions: All instructions that run it; equal instructions share one kernel.
         bundles: The finished program, one bundle per line, as the compiler prints it.
         utilization: The number of slots of each unit that each bundle uses, as the compiler prints it.
-        schedule: The number of bundles, and their HLO instruction, as the compiler prints them.
+        schedule: The compiler's summary of the schedule: numbers of bundles, in total, empty and by HLO instruction.
         critical_path: The longest dependence chain of each block, with the cycles to its end, as the compiler prints
             it.
         stages: The compiler steps that produced it, in order.

@@ -55,6 +55,10 @@ class Equations:
     Args:
         function: The function.
         *example: Its arguments; shapes are sufficient.
+
+    Attributes:
+        text: The jaxpr as JAX prints it, without colors.
+        jaxpr: JAX's own object.
     """
 
     def __init__(self, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `jax.make_jaxpr`

@@ -223,7 +223,7 @@ def extract_solution(exercise: Exercise) -> str:
 
 
 def _split(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each statement with the comments and decorators above it, and whether it has at most two lines."""
+    """Yield each top-level statement with the comments above it, and whether it is neither a function nor a class."""
     lines, start = text.split("\n"), 0
     for node in ast.parse(text).body:
         part = "\n".join(lines[start : node.end_lineno]).strip("\n")

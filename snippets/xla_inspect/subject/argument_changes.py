@@ -225,7 +225,7 @@ def _is_matrix(leaf: Any) -> bool:
 
 
 def list_shardings(call: Call) -> Iterator[Changed]:
-    """Yield a description and the call with one argument on its mesh replicated or sharded over another dimension."""
+    """Yield a description and the call with one argument replicated or sharded over another dimension of its own."""
     import jax
 
     mesh, specs = call.settings.get("mesh"), call.settings.get("specs")

@@ -110,6 +110,8 @@ class Watch:
         only: The function at which to stop, or an empty string; `ANY` is the first function that is not JAX's own.
         signed: Whether to record the signature of each call, so that two calls can be compared.
         devices: The number of CPU devices that JAX starts with.
+
+    The attribute `noted` has the recorded calls of user functions, and `reached` the call at which the program stopped.
     """
 
     def __init__(self, only: str = "", *, signed: bool = False, devices: int = 1) -> None:

@@ -167,7 +167,7 @@ _LISTED = 12
 
 @contextmanager
 def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
-    """Make a module `__main__` and the words its `sys.argv` during the `with` block.
+    """Make a module `__main__` and `words` the value of `sys.argv` during the `with` block.
 
     Folders that the script adds to `sys.path` remain there afterwards.
     """

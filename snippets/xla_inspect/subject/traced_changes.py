@@ -31,7 +31,7 @@ def _traced_anew() -> Iterator[None]:
 
 @contextmanager
 def checkpoint_scans() -> Iterator[None]:
-    """Make each traced scan recompute its body in the backward pass."""
+    """Make each scan that is traced in the `with` block recompute its body in the backward pass."""
     import jax
 
     scan = jax.lax.scan
@@ -46,7 +46,7 @@ def checkpoint_scans() -> Iterator[None]:
 
 @contextmanager
 def without_barriers() -> Iterator[None]:
-    """Replace each traced `optimization_barrier`, including those of `jax.checkpoint`, with its operands."""
+    """Replace each `optimization_barrier` traced in the `with` block, also of `jax.checkpoint`, with its operands."""
     import jax
 
     def hand_on(*operands: Any, **_: Any) -> list[Any]:
@@ -58,7 +58,7 @@ def without_barriers() -> Iterator[None]:
 
 @contextmanager
 def without_constraints() -> Iterator[None]:
-    """Replace each traced `with_sharding_constraint` with its operand."""
+    """Replace each `with_sharding_constraint` that is traced in the `with` block with its operand."""
     import jax
 
     constrain = jax.lax.with_sharding_constraint

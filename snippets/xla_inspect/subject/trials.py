@@ -57,7 +57,7 @@ class Trial:
     Attributes:
         change: The change in words.
         subject: The program with the change.
-        applied: A context manager to enter while the program is traced.
+        applied: A function that returns a context manager to enter while the program is traced.
         kind: The kind of change.
         options: Additional options of XLA.
         target: The target to compile for, or an empty string for the requested target.

@@ -69,7 +69,7 @@ class Reading:
     Attributes:
         memories: The memory after each text.
         compiled: The programs that it compiled for each text, one line each.
-        step: The program of its step for the longest piece.
+        step: The capture of its step for the first piece, which is the longest.
         name: The name of the step's function in those lines.
     """
 
