@@ -1,4 +1,4 @@
-"""The log of a compiler, event by event, and its storage."""
+"""The log of a compiler, event by event, and its conversion to JSON data and back."""
 
 from __future__ import annotations
 
@@ -49,6 +49,6 @@ def write_log(events: Iterable[LogEvent]) -> list[Any]:
 
 
 def read_log(data: Sequence[Any]) -> tuple[LogEvent, ...]:
-    """Return the events that `write_log` wrote."""
+    """Return the events from the JSON data that `write_log` returned."""
     steps, text = data
     return tuple(LogEvent(*steps[step], *words) for step, *words in text)

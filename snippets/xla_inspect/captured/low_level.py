@@ -1,4 +1,4 @@
-"""The low-level program of a TPU's compiler, kernel by kernel, and its storage."""
+"""The low-level programs of a TPU's kernels, and their conversion to JSON data and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRAM = "TLP"
 
 @dataclass(frozen=True, slots=True)
 class LowStage:
-    """The low-level program of a kernel after one step of the compiler below HLO.
+    """The size of a kernel's low-level program after one step of the compiler below HLO.
 
     Attributes:
         name: The compiler's name of the step, such as `post-GVN`.
@@ -39,7 +39,7 @@ class LowLevel:
         instructions: All instructions that run it; equal instructions share one kernel.
         bundles: The finished program, one bundle per line, as the compiler prints it.
         utilization: The number of slots of each unit that each bundle uses, as the compiler prints it.
-        schedule: The number of bundles, and their HLO instruction, as the compiler prints them.
+        schedule: The compiler's summary of the schedule: numbers of bundles, in total, empty and by HLO instruction.
         critical_path: The longest dependence chain of each block, with the cycles to its end, as the compiler prints
             it.
         stages: The compiler steps that produced it, in order.
@@ -59,7 +59,7 @@ TEXTS = ("bundles", "utilization", "schedule", "critical_path")
 
 
 def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = str) -> list[Any]:
-    """Return kernels as JSON data.
+    """Return kernels as JSON data, in which `keep` replaces the long texts (`TEXTS`).
 
     Args:
         kernels: The kernels.

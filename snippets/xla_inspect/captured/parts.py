@@ -1,4 +1,4 @@
-"""The parts of a capture: runs of passes, memory, times, thunks and code."""
+"""The parts of a capture: passes, memory, times, equations, constants, cost, thunks and code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INSTRUCTION = re.compile(r"^ +(?:ROOT )?%", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class PassRun:
-    """One run of one pass, in the order in which the compiler ran them."""
+    """One run of a pass: the pipeline that ran it, the pass's name, and whether it changed the module."""
 
     pipeline: str
     name: str

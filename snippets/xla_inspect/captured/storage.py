@@ -101,7 +101,7 @@ def dump(capture: Capture) -> str:
 
 
 def digest(capture: Capture) -> str:
-    """Return a hash of the whole content of a capture."""
+    """Return the SHA-256 hash, in hexadecimal, of the whole content of a capture."""
     return hashlib.sha256(_print(_write(capture, FIELDS)).encode()).hexdigest()
 
 
@@ -119,7 +119,7 @@ def load_capture(text: str) -> Capture:
 
 
 def pack(capture: Capture) -> bytes:
-    """Return a capture as compressed parts; the first part has the lengths and checksums of the others."""
+    """Return a capture as compressed parts; the first has the small fields (`HEAD`), and lengths and checksums."""
     parts = [_compress(_print(_write(capture, names))) for names in LATER]
     record = {
         "format": FORMAT,

@@ -18,7 +18,7 @@ _NEVER = {
     "cost": "no executable is there to count its work",
     "log": "a dump holds nothing of what the compiler said of its reasons",
 }
-"""Fields for which no dump has data."""
+"""The reasons for empty fields for which no dump has data, by field."""
 
 _ABSENT = {
     "before": "there is no before_optimizations in this dump",

@@ -49,7 +49,7 @@ _STEP = 4 << 20
 
 
 def name_archive(head: bytes) -> str:
-    """Return the kind of an archive, from its first 512 bytes, or an empty string for other data."""
+    """Return an archive's kind from its first 512 bytes: `zip`, `gzip`, `xz`, `bzip2`, `tar`, or "" for other data."""
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
     return kind or ("tar" if head[_TAR_AT:].startswith(_TAR) else "")
 
@@ -65,7 +65,7 @@ def is_archive(path: Path) -> bool:
 
 
 def open_archive(opener: Opener, title: str) -> Files:
-    """Return the files of an archive.
+    """Return the files of an archive as a set, in which each file is read on demand.
 
     Args:
         opener: Opens the archive.
@@ -208,7 +208,7 @@ type Unpack = Callable[[], AbstractContextManager[_Meter]]
 
 @contextmanager
 def _unpack(opener: Opener, kind: str, title: str, packed: int) -> Iterator[_Meter]:
-    """Open the tar file inside a compressed archive."""
+    """Open an archive that is not a zip file, and yield its contents, decompressed if necessary, as a `_Meter`."""
     with opener() as outer:
         inner: Any = outer
         if kind == "gzip":

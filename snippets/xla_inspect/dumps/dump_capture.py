@@ -200,7 +200,7 @@ def _find_excess(files: Files, module: DumpedModule) -> str:
 
 
 def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
-    """Return the passes that changed a module, with only one state of the module in memory at a time."""
+    """Return the passes that changed a module, or none if `capture.missing` has a reason for their absence."""
     if "passes" in capture.missing:
         return ()
     dumped: Iterable[tuple[str, str | None]]

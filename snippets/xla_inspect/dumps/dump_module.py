@@ -112,5 +112,5 @@ class DumpedModule:
 
 
 def is_text(ending: str) -> bool:
-    """Return whether a file is a text, compressed or not."""
+    """Return whether a file's name ends in `.txt` or `.txt.gz`."""
     return ending.removesuffix(".gz").endswith(".txt")

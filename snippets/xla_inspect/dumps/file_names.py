@@ -20,7 +20,7 @@ PASS = re.compile(
 """The end of the name of a module that was dumped between passes."""
 
 GIVEN = re.compile(r"before_optimizations\.(?:txt|hlo\.pb)(?:\.gz)?")
-"""File roles that the compiler dumps only for its input modules, not for modules that it split off."""
+"""The end of the name of a file that is dumped only for an input module, not for a module that was split off."""
 
 OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
 

@@ -174,7 +174,7 @@ class Files:
         return self._entries[name].read(most)
 
     def read_many(self, names: Iterable[str], most: int = MOST_BYTES) -> Iterator[tuple[str, bytes]]:
-        """Yield the names and first bytes of files, in the order that is fastest to read.
+        """Yield the name and first `most` bytes of each file that exists, in the order that is fastest to read.
 
         Raises:
             InspectError: A file cannot be read.
@@ -227,7 +227,7 @@ def find_problem(name: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """Return a path without redundant components."""
+    """Return a path without its empty and `.` components."""
     return "/".join(part for part in name.split("/") if part not in {"", "."})
 
 

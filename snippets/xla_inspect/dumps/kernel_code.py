@@ -1,4 +1,4 @@
-"""A collector of the compiler's generated code, by kernel and language."""
+"""Collectors of generated code from the texts of a dumped module, by kernel and language."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def collect_gpu(texts: ModuleTexts) -> tuple[Code, ...]:
 
 
 def _name_whole(kernels: list[str]) -> list[str]:
-    """Return the name of the only kernel in a text, or a common name for a text with several kernels."""
+    """Return a list with the only kernel of a text, with `module` for several kernels, or with nothing for none."""
     return kernels if len(kernels) < 2 else [_WHOLE]  # noqa: PLR2004 - several
 
 

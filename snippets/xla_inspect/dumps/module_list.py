@@ -38,7 +38,7 @@ def list_modules(files: Files) -> tuple[DumpedModule, ...]:
     """Return the modules in a set of files, in the order of their numbers.
 
     Files with XLA's dump names are identified by their names and the first bytes of a few of them. Other files are read
-    completely, and each may contain several modules. A file without a module is removed from the set, with the reason.
+    completely, and each may contain several modules. The reason that a file has no module is added to `files.left_out`.
 
     Raises:
         InspectError: There is no module, or a file cannot be read.
@@ -107,7 +107,7 @@ def pick_module(modules: Sequence[DumpedModule], text: str, title: str) -> Dumpe
 
 
 def _join_copies(groups: Mapping[_Key, dict[str, str]]) -> dict[_Key, dict[str, str]]:
-    """Merge the files of modules that the compiler continued to compile as a copy with another number.
+    """Return the files by module, merging those of a module that the compiler continued as a copy with another number.
 
     Files without a time, such as those of kernels, belong to the module with the same name that has a time.
     """
@@ -135,7 +135,7 @@ def _join_copies(groups: Mapping[_Key, dict[str, str]]) -> dict[_Key, dict[str, 
 
 
 def _read_heads(files: Files, groups: Mapping[_Key, Mapping[str, str]]) -> dict[str, str]:
-    """Return the first bytes of the files that describe modules, in one pass over the set."""
+    """Return, as text by path, the first bytes of the files that describe modules, in one pass over the set."""
     paths = []
     for own in groups.values():
         texts = sorted(filter(is_text, own), key=lambda ending: bool(OPTIMIZED.fullmatch(ending)))

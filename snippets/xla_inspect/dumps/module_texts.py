@@ -78,7 +78,7 @@ def read_texts(files: Files, module: DumpedModule, is_wanted: Callable[[str], bo
 
 
 def _choose(module: DumpedModule, is_wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Return the files of a module to read, by path: an `HloProto` only if no text has all of its data."""
+    """Return the wanted files of a module, ends of names by path: an `HloProto` only if no text has all of its data."""
     between = module.between
     has_plan = any(ending.endswith(_PLAN) for ending in module.files)
     chosen: dict[str, str] = {}
@@ -103,7 +103,7 @@ def name_text(ending: str) -> str:
 
 
 def decode(data: bytes, ending: str) -> tuple[str, str]:
-    """Return the text in a file, which may be plain, compressed or an `HloProto`, and the memory plan stored with it.
+    """Return the text in a file, plain, compressed or of an `HloProto`, and the `HloProto`'s buffer assignment or "".
 
     Args:
         data: The contents of the file.

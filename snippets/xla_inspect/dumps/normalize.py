@@ -68,7 +68,7 @@ class Frames:
         return f"{match[0]} stack_frame_id={number}"
 
     def _learn(self, tables: str) -> dict[str, str]:
-        """Add the chains of a dump's tables, and return the ids that must be replaced."""
+        """Add the chains of a dump's tables, and return the new id by old id for those that must be replaced."""
         # Most dumps of one compile have the same tables, so they are parsed once.
         if tables not in self._changes:
             changes = self._changes[tables] = {}

@@ -1,4 +1,4 @@
-"""Every run of a pass, from the compiler's own record of a compile."""
+"""Every run of a pass and the durations of a compile's phases, from the compiler's own record."""
 
 from __future__ import annotations
 
@@ -48,10 +48,12 @@ class Record:
 
 
 def read_metadata(text: str) -> Record:
-    """Return the runs in a dumped HloModuleMetadataProto, without the entries that mark the start of a pipeline.
+    """Return the pass runs in the text of an `HloModuleMetadataProto`, with their durations and the phases in seconds.
+
+    Entries that mark the start of a pipeline are no runs; their time is the phase `CHECKS`.
 
     The time between two runs counts for neither: inside a pipeline the compiler prints the module then, and between two
-    pipelines it does work that is not a pass, such as scheduling.
+    pipelines it does work that is not a pass, such as scheduling (the phase `BETWEEN`).
     """
     entries = [entry for body in ENTRY.findall(text) if "pass_name" in (entry := dict(FIELD.findall(body)))]
     spans = [(_read_time(entry, "start_timestamp_usec"), _read_time(entry, "end_timestamp_usec")) for entry in entries]
@@ -97,7 +99,7 @@ def add_files(record: Record, file_times: Mapping[str, float], end: float) -> di
 
 
 def complete(phases: Mapping[str, float], total: float) -> dict[str, float]:
-    """Return phases with the unrecorded time added, so that they sum to the duration of the compile."""
+    """Return phases with the unrecorded time added, so that they sum to `total` seconds; no phases remain none."""
     return {**phases, REST: max(total - sum(phases.values()), 0.0)} if phases else {}
 
 
@@ -108,7 +110,7 @@ def _read_time(entry: Mapping[str, str], name: str) -> float:
 
 
 def _subtract_inner(spans: Sequence[tuple[float, float]]) -> list[float]:
-    """Return the duration of each span without the nested spans that follow it; an unfinished span counts as 0."""
+    """Return the duration of each (start, end) span without the spans nested in it; an unfinished span counts as 0."""
     own = [max(end - start, 0.0) for start, end in spans]
     around: list[int] = []
     for number, (start, end) in enumerate(spans):

@@ -69,7 +69,7 @@ def list_plain(files: Files, names: Sequence[str]) -> tuple[list[DumpedModule], 
 
 
 def find_texts(text: str) -> list[str]:
-    """Return the texts of the modules in a text, because PyTorch/XLA writes several to one file."""
+    """Return the text of each HLO module in a file's text, because PyTorch/XLA writes several to one file."""
     starts = [match.start() for match in _START.finditer(text)]
     if len(starts) < 2:  # noqa: PLR2004 - several
         return [text] if starts or _BARE.search(text) else []
@@ -77,7 +77,7 @@ def find_texts(text: str) -> list[str]:
 
 
 def describe_content(data: bytes) -> str:
-    """Return a description of a file without HLO, judged by its first bytes."""
+    """Return a predicate such as "is empty" that describes a file without HLO, judged by its first bytes."""
     if not data:
         return "is empty"
     # The files of `jax.export` have other data in front of the bytecode.

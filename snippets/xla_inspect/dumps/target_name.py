@@ -76,7 +76,7 @@ def find_target(endings: Iterable[str], heads: Mapping[str, str]) -> tuple[str, 
 
 
 def _guess_by_names(endings: Sequence[str], texts: str) -> str:
-    """Return the target that the file names indicate, if any."""
+    """Return the target that the file names, or a PTX text, indicate, or `UNKNOWN`."""
     if backend := next(filter(None, map(_BACKEND.search, endings)), None):
         return backend[2] or _name_architecture(backend[1])
     if ptx := _PTX.search(texts):
@@ -100,14 +100,17 @@ def count_devices(header: str) -> int:
 
 
 def add_devices(target: str, devices: int, grid: str = "") -> str:
-    """Return a target extended by a number of devices, or for a TPU by the grid from its files."""
+    """Return a target with its number of devices, such as `h100:8`, or with the grid from a TPU's files.
+
+    A target with one device, or an unknown one, is returned as it is.
+    """
     if devices <= 1 or target == UNKNOWN:
         return target
     return f"{target}:{grid if target.startswith('tpu') and grid else devices}"
 
 
 def find_by_text(text: str) -> str:
-    """Return the kind of target of an optimized module, judged by text that only one compiler writes."""
+    """Return `tpu`, `gpu` or `cpu` for an optimized module with text that only one compiler writes, or `UNKNOWN`."""
     return next((kind for kind, mark in _MARKS if mark.search(text)), UNKNOWN)
 
 

@@ -44,14 +44,14 @@ def read_thunks(sequence: str, metadata: str) -> tuple[Thunk, ...]:
 def read_fusion_log(dump: str) -> tuple[str, ...]:
     """Return the steps of the priority fusion's log, one per line, sorted because their order varies between runs.
 
-    A step reads `fused PRODUCER into CONSUMER as FUSION`, `PRODUCER into CONSUMER: 1.047 us fused, 2.086 us apart`
-    or `PRODUCER stays: REASON`; the times are the cost model's.
+    A step reads `fused PRODUCER into CONSUMER as FUSION`, `PRODUCER into CONSUMER: 1.047 us fused, 2.086 us apart`,
+    `PRODUCER not into CONSUMER: REASON` or `PRODUCER stays: REASON`; the times are the cost model's.
     """
     return tuple(sorted(_describe_step(body) for body in STEP.findall(dump)))
 
 
 def _describe_step(body: str) -> str:
-    """Return one step as one line."""
+    """Return one step of the priority fusion's log as one line, in the forms of `read_fusion_log`."""
     kind = body.split("{", 1)[0].strip()
     fields: dict[str, str] = {}
     # A field with several values appears once for each of them.

@@ -32,9 +32,10 @@ def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's
 
 
 def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 - IPython's shell
-    """Mark a text as an exercise, and record whether it is right, without reading or writing the reader's other files.
+    """Mark a text as an exercise, print the verdict, and record whether it is right, without using the exercise's file.
 
-    An unfinished text is not recorded, so running a notebook from the top does not reset the reader's progress.
+    A text that fails in the shell is not marked. An unfinished text is not recorded, so running a notebook from the top
+    does not reset the reader's progress.
 
     Args:
         key: The exercise, such as `basics/mlp`.

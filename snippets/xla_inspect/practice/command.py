@@ -119,7 +119,7 @@ def show_and_exit(
 
 
 def complain(prog: str, message: str) -> None:
-    """Print an error message on the standard error."""
+    """Print an error message on the standard error, after the name of the command."""
     # The output is flushed first, so that the error appears after it in a terminal.
     with contextlib.suppress(OSError):
         sys.stdout.flush()
@@ -134,7 +134,7 @@ def _abandon_output() -> None:
 
 
 def open_phase(paper: Paper, phase: Phase) -> None:
-    """Print the title of a phase, its duration, and the question that it answers."""
+    """Print the title of a phase, its duration, the question that it answers, and the reader's XLA flags, if any."""
     paper.title(f"Phase {phase.number} of 5: {phase.title} ({phase.minutes} minutes)")
     paper.say(phase.question)
     if answer := flags.given():

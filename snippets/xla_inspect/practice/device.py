@@ -37,7 +37,7 @@ class Device(Target):
 
     @property
     def obstacle(self) -> str:
-        """The reason why this machine has no usable GPU, or an empty string, determined without initializing JAX."""
+        """The reason why JAX is not told to use a GPU, judged by `JAX_PLATFORMS` alone, or an empty string."""
         # Asking JAX for its devices would start its backends, so only the environment is read here.
         if not {"cuda", "gpu"} & set(os.environ.get("JAX_PLATFORMS", "").split(",")):
             return f"JAX is not told to use a GPU; {_HOW}"

@@ -99,7 +99,7 @@ def describe_dump_file(path: Path) -> DumpFile:
 
 
 def _name_pass(name: str) -> str:
-    """Return the pass after which a module was dumped, or an empty string for any other file."""
+    """Return a text such as `after dce, in simplification` for a module between passes, or "" for any other file."""
     match = PASS.fullmatch(name)
     if match is None or match["name"] is None:
         return ""

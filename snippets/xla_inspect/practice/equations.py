@@ -55,6 +55,10 @@ class Equations:
     Args:
         function: The function.
         *example: Its arguments; shapes are sufficient.
+
+    Attributes:
+        text: The jaxpr as JAX prints it, without colors.
+        jaxpr: JAX's own object.
     """
 
     def __init__(self, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `jax.make_jaxpr`
@@ -103,7 +107,7 @@ class Equations:
         ]
 
     def name(self, atom: Any) -> str:  # noqa: ANN401 - a variable or a literal of JAX's
-        """Return the name of a value: the path of an input, or the number of the equation that defines it."""
+        """Return the name of a value: the path of an input, `r3` for a result of equation 3, or a literal's number."""
         if hasattr(atom, "val"):
             return str(atom.val)
         return self._names.get(atom, "_")

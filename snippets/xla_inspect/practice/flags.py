@@ -80,7 +80,7 @@ def check() -> None:
 
 
 def read_now() -> bytes:
-    """Return the options that XLA has read from this process's environment; they cannot change after this call."""
+    """Return the serialized options that XLA has read from this process's environment; later they cannot change."""
     return jax_private.read_options()
 
 
@@ -95,7 +95,7 @@ def _run(program: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _find_complaint(output: str) -> str:
-    """Return an error message with a remedy, based on the text that XLA wrote before it ended the process."""
+    """Return an error message with a remedy for the text that XLA wrote before it ended the process, or ""."""
     if unknown := _UNKNOWN.search(output):
         flag_name = dict(_FLAG.findall(unknown[1]))
         listed = ", ".join(f"--{name}" for name in flag_name) or unknown[1].strip()

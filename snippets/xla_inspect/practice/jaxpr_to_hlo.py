@@ -89,7 +89,7 @@ def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Inst
 
 
 def tell_after(capture: Capture, instructions: Iterable[Instruction]) -> str:
-    """Return the remaining instructions as text, each with the kernel that contains it."""
+    """Return the opcodes of optimized instructions that do work as text, by the kernel that contains them."""
     places: dict[str, list[str]] = {}
     for instruction in instructions:
         launch = find_launch(capture.module, instruction)
@@ -113,7 +113,10 @@ def _count(opcodes: Iterable[str]) -> str:
 
 
 def count_by_stage(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
-    """Return a row of counts for each of three stages: the jaxpr, the compiler's input, and the optimized module."""
+    """Return a row per kind, such as inputs or kernels: its name, and its counts in three stages of the program.
+
+    The stages are the jaxpr, the compiler's input, and the optimized module.
+    """
     operands = [atom for equation in equations for atom in equation.invars]
     modules = [
         [

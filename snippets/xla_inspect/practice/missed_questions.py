@@ -98,7 +98,7 @@ LARGE = models.shape(1024, 256)
 
 
 def gathered(x: jax.Array) -> jax.Array:
-    """Return x plus multiples of it, one for each second turn of a loop."""
+    """Return x plus multiples of it, added in every second turn of a loop."""
     total = x
     for turn in range(4):
         if turn % 2:
@@ -112,7 +112,7 @@ def share(x: jax.Array) -> jax.Array:
 
 
 def idle(x: jax.Array) -> jax.Array:
-    """Return a wave, with more work than it needs."""
+    """Return sin(x) + cos(x) * sin(x), with more work than it needs."""
     x = jnp.negative(jnp.negative(x * 1.0)).T.T
     return jnp.sin(x) + jnp.cos(x) * jnp.sin(x)
 
@@ -127,7 +127,7 @@ IDLE = (
 
 
 def swing(x: jax.Array) -> jax.Array:
-    """Return operations on elements, and nothing else."""
+    """Return a function of each element, without any other operation."""
     return jnp.tanh(x) * jnp.sin(x) + jnp.exp(-x * x)
 
 
@@ -142,7 +142,7 @@ def stacked(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
 
 
 def energy(w: jax.Array, v: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the mean square of two matmuls, f32[]."""
+    """Return the mean square of the elements of x @ w @ v, f32[]."""
     return jnp.mean((x @ w @ v) ** 2)
 
 
@@ -152,7 +152,7 @@ def spread(x: jax.Array) -> jax.Array:
 
 
 def weigh(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return the weighted mean of a vector."""
+    """Return the mean of a vector a, weighted by b, f32[]."""
     return jnp.sum(a * b) / jnp.sum(b)
 
 

@@ -53,12 +53,12 @@ def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def classify(params: Params, pixels: jax.Array) -> jax.Array:
-    """Apply the same to pixels from 0 to 255, brought to -1 to 1 first."""
+    """Apply `mlp` to pixels from 0 to 255, scaled to -1 to 1 first."""
     return mlp(params, (pixels - 127.5) / 127.5)
 
 
 def wasteful(params: Params, x: jax.Array) -> jax.Array:
-    """Return class probabilities, written as nobody should write it."""
+    """Return class probabilities, computed with many needless operations."""
     x = x.T.T
     hidden = jnp.maximum((x - 0.0) @ params.w1 + params.b1 + 0.0, 0.0)
     scores = jnp.negative(jnp.negative(hidden @ params.w2 + params.b2))
@@ -68,7 +68,7 @@ def wasteful(params: Params, x: jax.Array) -> jax.Array:
 
 
 def doubled(x: jax.Array) -> jax.Array:
-    """Return x doubled in two of three turns of a loop."""
+    """Return x, doubled in two of three iterations of a Python loop: 4 x."""
     for turn in range(3):
         if turn != 1:
             x = x * 2.0
@@ -86,12 +86,12 @@ def center(x: jax.Array) -> jax.Array:
 
 
 def gated(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return x @ v, of which x @ w lets pass more or less."""
+    """Return x @ v, each element multiplied by the sigmoid of x @ w."""
     return jax.nn.sigmoid(x @ w) * (x @ v)
 
 
 def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
-    """Return the shape of an array of float32 numbers."""
+    """Return the shape of a float32 array as a `jax.ShapeDtypeStruct`."""
     return jax.ShapeDtypeStruct(dimensions, jnp.float32)
 
 

@@ -52,7 +52,7 @@ class CellMarkdown:
 
 
 def listing(text: str, language: str = "hlo") -> CellMarkdown:
-    """Return a listing with syntax highlighting.
+    """Return a listing with syntax highlighting, to display as the value of a cell.
 
     Args:
         text: The text of the listing.
@@ -62,7 +62,7 @@ def listing(text: str, language: str = "hlo") -> CellMarkdown:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> CellMarkdown:
-    """Return a table.
+    """Return a table, to display as the value of a cell.
 
     Args:
         header: The titles of the columns.
@@ -80,7 +80,7 @@ def _break(text: str) -> str:
 
 
 def sentences(lines: Iterable[str]) -> CellMarkdown:
-    """Return lines of plain text as a list."""
+    """Return lines of plain text as a bulleted list, to display as the value of a cell."""
     return CellMarkdown("".join(f"* {markdown.escape(line)}\n" for line in lines))
 
 
@@ -223,7 +223,7 @@ def extract_solution(exercise: Exercise) -> str:
 
 
 def _split(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each statement with the comments and decorators above it, and whether it has at most two lines."""
+    """Yield each top-level statement with the comments above it, and whether it is neither a function nor a class."""
     lines, start = text.split("\n"), 0
     for node in ast.parse(text).body:
         part = "\n".join(lines[start : node.end_lineno]).strip("\n")
@@ -250,7 +250,7 @@ def without_docstring(text: str) -> str:
 
 
 def references(phase: str) -> CellMarkdown:
-    """Return the further reading of a phase.
+    """Return the further reading of a phase as a list of links, to display as the value of a cell.
 
     Args:
         phase: Its name, such as `basics`.

@@ -117,7 +117,7 @@ def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
 
 
 def list_constants(module: Module) -> list[tuple[str, str, str]]:
-    """Return a row per constant: its value, its shape, and its place, which is ENTRY or a fusion."""
+    """Return a row per constant: its value, its shape, and its place: ENTRY, a fusion or another computation."""
     inside = fused_computations(module)
     return [
         (shorten(constant.literal or ""), constant.shape.plain, _place(constant, inside, module))

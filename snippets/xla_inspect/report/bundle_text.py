@@ -26,7 +26,7 @@ _NAME = 44
 
 
 def write_below(capture: Capture, kernel: str = "") -> str:
-    """Return a TPU's code below HLO: one line for each kernel, then the units and bundles of each kernel.
+    """Return a TPU's code below HLO as text, or "" for none: a line for each of several kernels, then each in full.
 
     Args:
         capture: A capture for a TPU, made with `machine=True`.
@@ -54,7 +54,7 @@ def _format_line(kernel: BundledKernel) -> str:
 
 
 def summarize_below(kernel: BundledKernel) -> str:
-    """Summarize a kernel in a few lines: bundles, cycles, loops, units, and the compiler steps that changed it."""
+    """Return a few lines about a kernel: bundles, cycles, loops, units, and the compiler steps that changed it."""
     return "\n".join((f"==== {kernel.name} (bundles)", *(f"  {line}" for line in _list_facts(kernel))))
 
 
@@ -106,5 +106,5 @@ def _name_unit(unit: str) -> str:
 
 
 def write_bundles(kernel: BundledKernel) -> str:
-    """Return a kernel's bundles in the form that libtpu prints."""
+    """Return a kernel's bundles as the text that libtpu prints."""
     return kernel.low.bundles[kernel.bundles[0].start :].rstrip("\n") if kernel.bundles else ""

@@ -23,7 +23,7 @@ WORK = {"flops": "flops", "bytes accessed": "bytes", "transcendentals": "transce
 
 
 def describe_outcome(capture: Capture, work: Mapping[str, float]) -> str:
-    """List the kernels of a capture in order, the passes that changed it, its memory and its work, line by line.
+    """Return lines about a capture: its kernels in order, the passes that changed it, its memory and its work.
 
     Numbered names, layouts and generated code are left out: they differ between compilations that are otherwise the
     same.
@@ -50,7 +50,7 @@ def describe_outcome(capture: Capture, work: Mapping[str, float]) -> str:
 
 
 def _describe_launch(module: Module, launch: Launch) -> str:
-    """Describe a launch as in `3 x kLoop fusion: add 1, maximum 1 -> f32[8,32]`; a single run has no `1 x`."""
+    """Return a line such as `3 x kLoop fusion: add 1, maximum 1 -> f32[8,32]`; for a single run it has no `1 x`."""
     times = "" if launch.runs == 1 else f"{'?' if launch.runs is None else f'{launch.runs:,}'} x "
     instruction = launch.instruction
     thunk = launch.thunk.kind if launch.thunk else ""

@@ -158,7 +158,7 @@ def name_kind(node: Instruction) -> str:
 
 
 def fit_line(line: tuple[str, tuple[str, ...]], room: int) -> str:
-    """Shorten a line to the characters that fit; `+2` at its end means that two more items did not fit."""
+    """Return a line cut to at most `room` characters; `+2` at its end means that two more items did not fit."""
     start, items = line
     for count in range(len(items), 0, -1):
         rest = f" +{len(items) - count}" if count < len(items) else ""

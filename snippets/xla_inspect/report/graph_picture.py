@@ -145,7 +145,7 @@ def _plan(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool
 
 
 def _room(row: Sequence[int], count: int) -> float:
-    """Return the width that is available for each box of a row."""
+    """Return the width in CSS pixels that is available for each box of a row."""
     here = sum(node < count for node in row)
     return (WIDTH - (len(row) - here) * POINT) / here - GAP if here else WIDTH
 

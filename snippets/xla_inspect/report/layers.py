@@ -52,7 +52,7 @@ def arrange(count: int, edges: Sequence[tuple[int, int]], limit: int) -> Layers:
 
 
 def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Sequence[tuple[int, int]]:
-    """Drop the longest edges if all edges together pass more rows than a picture can show."""
+    """Return the edges, without the longest ones if all edges together pass more than `PASSED` rows."""
     spans = [layer[user] - layer[source] - 1 for source, user in edges]
     if sum(spans) <= PASSED:
         return edges
@@ -67,7 +67,7 @@ def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Seque
 
 
 def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Sort each row by the mean place of its neighbors above, then below, and so on; return the best order."""
+    """Return the rows in the order with the fewest crossings, after sorting by mean neighbor places in sweeps."""
     above, below = _neighbours(sum(map(len, rows)), steps)
     # A sweep may also increase the crossings, so the best order so far is stored as a copy.
     best, fewest = [list(row) for row in rows], _count_crossings(rows, below)
@@ -103,7 +103,7 @@ def _neighbours(count: int, steps: Sequence[tuple[int, int]]) -> tuple[list[list
 
 
 def _count_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
-    """Count the pairs of steps that cross: between two rows, the inversions among their lower ends."""
+    """Return the number of pairs of steps that cross: between two rows, the inversions among their lower ends."""
     crossings = 0
     for upper, lower in pairwise(rows):
         place = {node: number for number, node in enumerate(lower)}
@@ -141,7 +141,7 @@ def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int
 
 @dataclass
 class _Room:
-    """The number of nodes in each row, and the next row with room, downwards or upwards."""
+    """The number of nodes in each row, at most `limit`, and the next row with room, downwards or upwards."""
 
     limit: int
     step: int
@@ -161,7 +161,10 @@ class _Room:
 
 
 def _cut(edges: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Cut edges at each row that they pass; edges from one source share their points."""
+    """Return edges cut into steps at each row that they pass, and the row of each node and new point.
+
+    Edges from one source share their points.
+    """
     layer = list(layer)
     points: dict[tuple[int, int], int] = {}
     steps: dict[tuple[int, int], None] = {}

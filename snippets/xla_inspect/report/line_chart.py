@@ -41,13 +41,13 @@ class _Area:
         return self.bottom - (self.bottom - self.top) * part
 
     def draw_rule(self, part: float, text: str = "") -> str:
-        """Draw a horizontal rule with its value on the left."""
+        """Return a horizontal rule with its value on the left as SVG."""
         y = self.up(part)
         label = f'<text class="soft" x="{self.left - 5}" y="{y + 3.5:.1f}" text-anchor="end">{text}</text>'
         return f'<line class="axis" x1="{self.left}" x2="{self.right}" y1="{y:.1f}" y2="{y:.1f}"/>{text and label}'
 
     def draw_scale(self, top: int) -> str:
-        """Draw rules at zero, at the middle and at the top."""
+        """Return rules at zero, at the middle and at the top as SVG, with their values on a scale from 0 to `top`."""
         return "".join(self.draw_rule(number / top, f"{number:,}") for number in dict.fromkeys((0, top // 2, top)))
 
 
@@ -62,7 +62,7 @@ class _Line:
     dots: Sequence[tuple[float, float]]
 
     def draw(self, x: float, y: float) -> str:
-        """Draw the line, and its name at a place next to its end."""
+        """Return the line as SVG, with its name at the place (x, y) next to its end."""
         dots = "".join(f'<circle cx="{round(x, 1)}" cy="{y:.1f}" r="2.5"/>' for x, y in self.dots)
         return (
             f'<g class="{self.kind}"><title>{html.escape(self.tooltip)}</title><path d="M{self.path}"/>{dots}'
@@ -71,7 +71,7 @@ class _Line:
 
 
 def _draw_lines(lines: Sequence[_Line], area: _Area, gap: int) -> str:
-    """Draw lines and their names, moved so that no name covers another or is below the area."""
+    """Return lines and their names as SVG, the names moved so that none covers another or is below the area."""
     preferred = [line.dots[-1][1] for line in lines]
     heights, last = dict.fromkeys(range(len(lines)), 0.0), -math.inf
     for number in sorted(heights, key=preferred.__getitem__):
@@ -86,13 +86,13 @@ def _join(points: Sequence[tuple[float, float]]) -> str:
 
 
 def _draw_name(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    """Draw a name below the area."""
+    """Return a name below the area as SVG."""
     anchor_attribute = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text class="soft" x="{round(x, 1)}" y="{y}"{anchor_attribute}>{html.escape(text)}</text>'
 
 
 def _draw_names(across: Sequence[float], y: float, names: Sequence[str]) -> tuple[str, float]:
-    """Draw names below the area, rotated if they would overlap; also return the extra height that they need."""
+    """Return names below the area as SVG, rotated if they would overlap, and the extra height that they need."""
     longest = max(map(len, names)) * LETTER
     if all(after - before > longest for before, after in itertools.pairwise(across)):
         return "".join(_draw_name(x, y, name) for x, name in zip(across, names, strict=True)), 0

@@ -1,4 +1,4 @@
-"""Times of kernels that `scripts/measure` measured on a machine with a GPU and recorded."""
+"""The recorded times of kernels, which `scripts/measure` measured on a machine with a GPU."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """The measurements of one program on one device.
+    """The recorded measurements of one program on one device.
 
     Attributes:
         date: The day of the measurement, as in 2026-11-20.
         device: The name that the device reports.
         versions: The packages that compiled and ran the program, each with its version.
-        seconds: The median time of one run of each kernel, by the name of its instruction, in launch order.
+        seconds: The median time in seconds of a run of each kernel, by the name of its instruction, in launch order.
         changed: For each sort of kernel, its launches in the measured program minus those in the capture, if the
             numbers differ, which is due to autotuning.
     """
@@ -50,7 +50,7 @@ class Measured:
 
 
 def read_times(file: Path | None) -> Mapping[str, Any]:
-    """Read a file of measurements by target; without a file there are none."""
+    """Return the recorded measurements by target from a file of `scripts/measure`, or none without a file."""
     if file is None or not file.is_file():
         return {}
     record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ def read_times(file: Path | None) -> Mapping[str, Any]:
 
 
 def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | None:
-    """Return the measurements of a capture's program on the capture's target, or None.
+    """Return the recorded measurements of a capture's program on the capture's target, or None.
 
     Args:
         record: The measurements by target, as `scripts/measure` writes them.

@@ -102,7 +102,7 @@ def _picture(dots: Sequence[Launched], hardware: Hardware, target: str) -> str:
 
 
 def size_rate(bandwidth: float) -> str:
-    """Format bytes per second in few characters, as vendors do: `3.35 TB/s`."""
+    """Return bytes per second as a short text in the form that vendors use: `3.35 TB/s`."""
     return f"{format_amount(bandwidth)}B/s"
 
 
@@ -149,7 +149,7 @@ def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> I
 
 
 def _dots(launches: Sequence[Launched], across: Scale, up: Scale) -> Iterator[str]:
-    """Yield a dot for each place, with a tooltip that describes its launches."""
+    """Yield, as SVG, a dot for each place with a tooltip that describes the launches at it."""
     places: dict[tuple[float, float], list[Launched]] = defaultdict(list)
     for launched in launches:
         places[round(across.place(_intensity(launched)), 1), round(up.place(_rate(launched)), 1)].append(launched)

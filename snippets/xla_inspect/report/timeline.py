@@ -26,7 +26,10 @@ def explain_no_plan(capture: Capture) -> str:
 
 
 def draw_timeline(capture: Capture) -> str:
-    """Draw the memory plan as HTML: boxes over the values' live ranges, stacked allocations, and the peak."""
+    """Return the memory plan as HTML: boxes over the values' live ranges, stacked allocations, and the peak.
+
+    A capture without a memory plan gets a sentence with the reason instead.
+    """
     if missing := explain_no_plan(capture):
         return f"<p>There is no memory plan to draw: {html.escape(missing)}.</p>"
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)

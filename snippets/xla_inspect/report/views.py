@@ -61,7 +61,7 @@ def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
 
 
 def show_function(subject: Capture | Callable[..., object], *more: Capture | Callable[..., object]) -> str:
-    """List the functions of a program and the functions of its file that they call, with the whole file folded.
+    """Return, as Markdown, a program's function and those of its file that it calls, with the whole file folded.
 
     Args:
         subject: A function, or a capture whose program is the function.
@@ -190,7 +190,7 @@ def show_kinds(captures: Captures) -> str:
 
 
 def show_launches(captures: Captures) -> str:
-    """List the kernels, copies and collectives that each target launches, without layouts."""
+    """Return a Markdown listing of the instructions that each target launches, without layouts."""
     blocks = []
     for target, capture in captures.items():
         lines = [print_instruction(launch.scheduled, CLUTTER, layouts=False) for launch in list_launches(capture)]
@@ -199,7 +199,7 @@ def show_launches(captures: Captures) -> str:
 
 
 def show_memory(capture: Capture) -> str:
-    """Return a picture of the memory plan, and the compiler's text of the plan folded."""
+    """Return a picture of the memory plan as HTML, and the compiler's text of the plan folded."""
     lines = plural(len(capture.buffers.splitlines()), "line")
     text = markdown.fence(capture.buffers, "text")
     return draw_timeline(capture) + "\n" + markdown.fold(f"The compiler's buffer assignment, {lines}", text)

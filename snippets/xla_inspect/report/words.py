@@ -1,4 +1,4 @@
-"""One-sentence explanations of opcodes, passes and attributes, shown when a person asks for one."""
+"""One-sentence explanations of opcodes, passes and attributes, read from `words.toml` for the explorer."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ MOST = 4
 
 
 def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Changed]:
-    """Yield the call with all arguments donated that match a result in structure, shapes and types.
+    """Yield a description and the call with all arguments donated whose arrays match results in shape and type.
 
     Args:
         subject: The program.
         call: Its call.
-        undone: Whether to also yield a call that donates with its donations removed.
+        undone: Whether to also yield the call without its own donations; a call that has some gets no other ones.
     """
     import jax
 
@@ -57,7 +57,7 @@ def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Ch
 
 
 def _find_results(call: Call) -> Any:
-    """Return the shapes of a call's results, computed under its mesh if it has one."""
+    """Return a call's results as a pytree of shapes, from `jax.eval_shape` under the call's mesh if it has one."""
     import jax
 
     axes = dict(call.settings.get("mesh") or {})
@@ -69,7 +69,7 @@ def _find_results(call: Call) -> Any:
 
 
 def list_batches(call: Call) -> Iterator[Changed]:
-    """Yield the call with half the batch, the leading dimension that all arguments after the first share."""
+    """Yield a description and the call with half the batch, if the arguments after the first share an even size."""
     batched = {*range(len(call.args))} - ({0} if len(call.args) > 1 else set())
     size = _find_common([call.args[at] for at in sorted(batched)])
     for smaller in _resize(size, (0.5,)):
@@ -77,9 +77,9 @@ def list_batches(call: Call) -> Iterator[Changed]:
 
 
 def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
-    """Yield the call with other batch sizes that its shapes allow, if nothing says which dimension is the batch.
+    """Yield a description and the call for each other batch size with which the program can still be traced.
 
-    The candidates are the leading dimension of all arguments, of those after the first, or of the first alone.
+    The batch is the leading dimension of all arguments, of those after the first, or of the first alone.
 
     Args:
         call: The call.
@@ -113,7 +113,7 @@ def _is_data(leaf: Any) -> bool:
 
 
 def _fits(call: Call) -> bool:
-    """Return whether a program traces with its shapes; any exception that it raises counts as no."""
+    """Return whether a call's function can be traced with the call's shapes; any exception counts as no."""
     try:
         _find_results(call)
     except Exception:  # noqa: BLE001 - the program's own
@@ -136,7 +136,7 @@ def _resize(size: int, factors: tuple[float, ...]) -> Iterator[int]:
 
 
 def _batch(call: Call, chosen: Collection[int], size: int, batch: int) -> Changed:
-    """Return the call with another batch size in the chosen arguments, and a description of the change."""
+    """Return a description, and the call with `batch` for each leading dimension `size` in the chosen arguments."""
     import jax
 
     def resize(leaf: Any) -> Any:
@@ -148,7 +148,7 @@ def _batch(call: Call, chosen: Collection[int], size: int, batch: int) -> Change
 
 
 def list_types(call: Call) -> Iterator[Changed]:
-    """Yield the call with arguments of one float type converted, such as float32 to bfloat16 and back."""
+    """Yield a description and the call with float32 arguments as bfloat16, or bfloat16 or float16 ones as float32."""
     import jax
     import jax.numpy as jnp
 
@@ -166,7 +166,7 @@ def list_types(call: Call) -> Iterator[Changed]:
 
 
 def list_layouts(call: Call, orders: Mapping[int, Collection[tuple[int, ...]]] | None = None) -> Iterator[Changed]:
-    """Yield the call with two adjacent dimensions swapped in the memory layout of an argument, then of the result.
+    """Yield a description and the call with two adjacent dimensions swapped in the layout of an argument or the result.
 
     Args:
         call: The call.
@@ -225,7 +225,7 @@ def _is_matrix(leaf: Any) -> bool:
 
 
 def list_shardings(call: Call) -> Iterator[Changed]:
-    """Yield the call with each argument on a mesh sharded differently: replicated, or over another dimension."""
+    """Yield a description and the call with one argument replicated or sharded over another dimension of its own."""
     import jax
 
     mesh, specs = call.settings.get("mesh"), call.settings.get("specs")
@@ -245,7 +245,7 @@ def list_shardings(call: Call) -> Iterator[Changed]:
 
 
 def _list_named(call: Call) -> Iterator[Changed]:
-    """Yield the call with other shardings of arguments that carry their own `NamedSharding`."""
+    """Yield a description and the call with another sharding of one argument that carries a `NamedSharding`."""
     import jax
 
     for at, argument in enumerate(call.args[:MOST]):
@@ -273,7 +273,7 @@ def _list_named(call: Call) -> Iterator[Changed]:
 
 
 def _list_specs(one: Any, rank: int, axes: tuple[str, ...]) -> Iterator[Any]:
-    """Yield other specs: replicated, rotated by a dimension, or over the first mesh axis if it was replicated."""
+    """Yield alternatives to a spec: replicated and rotated, or if it is replicated, with one axis on each dimension."""
     import jax
 
     spec: Any = jax.sharding.PartitionSpec

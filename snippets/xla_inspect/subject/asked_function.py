@@ -1,4 +1,4 @@
-"""A function in the user's code, imported with its arguments, and called as the command's options say."""
+"""Subjects for functions and models in the user's code, with their arguments and the command's options applied."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _hide_frames() -> None:
 
 
 def read_function(request: Request) -> Subject:
-    """Return the subject for a function in the user's code.
+    """Import the user's file or module, and return the subject for its function that the request names.
 
     Raises:
         InspectError: The file, the function or its arguments are missing, or do not match each other.
@@ -118,7 +118,7 @@ def read_notebook_call(request: Request, call: Call) -> Subject:
 
 
 def _find_static(function: Callable[..., Any], settings: Mapping[str, Any]) -> frozenset[int]:
-    """Return the numbers of the positional arguments that are static."""
+    """Return the numbers of the static positional arguments, from `static_argnums` and `static_argnames`."""
     numbers = settings.get("static_argnums") or ()
     positions = {numbers} if isinstance(numbers, int) else {*numbers}
     names = settings.get("static_argnames") or ()
@@ -160,7 +160,10 @@ def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[An
 
 
 def _make_arguments(maker: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the shapes of the values that a user function returns, by tracing it without running it if possible."""
+    """Return the results of a user function as positional arguments, and no keyword arguments.
+
+    The results are shapes from a trace if all are arrays; otherwise the function runs, and they are its values.
+    """
     import jax
 
     place, name = loading.split_name(maker)
@@ -253,7 +256,7 @@ def _takes(function: Callable[..., Any], original: Call) -> bool:
 
 
 def _apply(request: Request, call: Call) -> Call:
-    """Return a call with the command's options applied: batching, differentiation, and donated or static arguments."""
+    """Return a call with the options applied: batching, differentiation, mesh, donated and static arguments."""
     function, args = call.function, call.args
     # Batching comes first, so that `--grad` differentiates the function of the whole batch.
     if request.vmap:

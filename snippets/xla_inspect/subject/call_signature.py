@@ -1,4 +1,4 @@
-"""A description of a jitted function's arguments that keeps none of them alive."""
+"""The signature of a jitted function's call: its arguments, options and settings, without keeping any value alive."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
 
 
 def _outline(name: str, tree: Any, value: Any) -> tuple[list[str], dict[str, Value], dict[str, Any]]:
-    """Return the paths of a pytree's leaves, its containers and their types, and the containers' non-child fields."""
+    """Return a pytree's leaf paths, the types of its containers by path, and their non-child fields by path."""
     paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
     nodes, extras = {}, {}
     for path, container, fields in _list_nodes(tree, name):
@@ -89,7 +89,7 @@ def _list(value: Any) -> tuple[Any, ...]:
 def split_static(
     function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the traced arguments and the static arguments, each by name."""
+    """Return the traced arguments and the static arguments, each as values by argument name."""
     names = name_positions(getattr(info, "fun_signature", None), len(args), "argument ")
     positions = find_static(info, len(args))
     static_names = {*info.static_argnames}
@@ -109,7 +109,7 @@ def find_static(info: Any, count: int) -> set[int]:
 
 
 def name_positions(signature: inspect.Signature | None, count: int, rest: str = "args") -> list[str]:
-    """Return the names of `count` positional arguments in JAX's notation.
+    """Return the names of `count` positional arguments in JAX's notation, such as `x` or `args[2]`.
 
     Args:
         signature: The signature of the function, or None if it is unknown.
@@ -126,9 +126,10 @@ def name_positions(signature: inspect.Signature | None, count: int, rest: str = 
 def _open_equinox(
     function: Callable[..., Any], dynamic: dict[str, Any], statics: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the user's original arguments if `equinox.filter_jit` split them into arrays and other values.
+    """Return the user's own arguments by name, arrays first and other values second, for `equinox.filter_jit`.
 
     Equinox stores the values that are not arrays in the leaves of one static argument, with the structure of all.
+    For other functions, both dictionaries are returned unchanged.
     """
     inner = open_equinox(function, (None, None, statics.get("static")))
     if inner is None:
@@ -240,7 +241,7 @@ def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, str, dict[str, Any]
 
 
 def _name_held(kind: type, extra: Any) -> dict[str, Any]:
-    """Return the fields of a custom pytree node that are not children, by name."""
+    """Return the fields of a custom pytree node that are not children, by name, or as one under "" if unnamed."""
     fixed = [field.name for field in _list_fields(kind) if not _is_child(field)]
     # A custom node's auxiliary data has no field names, so they are matched by count.
     parts = extra if isinstance(extra, tuple) else (extra,)

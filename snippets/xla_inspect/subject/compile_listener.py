@@ -51,7 +51,7 @@ class ReachedError(BaseException):
 
 @dataclass
 class _Call:
-    """A jitted function's call in progress, with the phases that JAX has reported for the function so far."""
+    """A jitted function's call in progress, with the phases and their seconds that JAX has reported so far."""
 
     function: Any
     args: tuple[Any, ...]
@@ -61,11 +61,13 @@ class _Call:
 
 @dataclass
 class _Record:
-    """A compilation in progress.
+    """A traced or compiled function: its name, its definition, the line of its call, and the phases recorded so far.
 
     Attributes:
         names: The names by which JAX's events refer to the function.
+        own: Whether JAX itself jits the function.
         source: The name and the definition of the function as JAX records them, or an empty string.
+        counts: The number of times that each phase ran; `seconds` has their total durations.
     """
 
     names: frozenset[str]
@@ -102,11 +104,14 @@ class _State(threading.local):
 
 
 class Watch:
-    """The compilations of one program.
+    """A watch that records the functions that a program traces or compiles, and can stop the program at one of them.
 
     Args:
         only: The function at which to stop, or an empty string; `ANY` is the first function that is not JAX's own.
         signed: Whether to record the signature of each call, so that two calls can be compared.
+        devices: The number of CPU devices that JAX starts with.
+
+    The attribute `noted` has the recorded calls of user functions, and `reached` the call at which the program stopped.
     """
 
     def __init__(self, only: str = "", *, signed: bool = False, devices: int = 1) -> None:
@@ -136,7 +141,7 @@ class Watch:
 
     @property
     def compilations(self) -> tuple[Compilation, ...]:
-        """The functions that were traced or compiled, in order."""
+        """The functions that were traced or compiled, in order, with the counts and seconds of their phases."""
         return tuple(
             Compilation(
                 record.function,
@@ -171,7 +176,7 @@ class Watch:
     def _find_record(self, phase: str, name: str) -> _Record:
         """Return the record for a phase outside the function's call, as in `lowered.compile()`.
 
-        This is the last record with the name that lacks the phase, preferably of the function at hand.
+        This is the last record with the name, preferably of the current function and without the phase, or a new one.
         """
         candidates = [record for record in self._records if _plain(name) in record.names]
         candidates = [record for record in candidates if record.source == self._state.source] or candidates
@@ -249,7 +254,7 @@ class Watch:
     def _note_inner(
         self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], traced: Any
     ) -> None:
-        """Record a jitted function that is called while another is traced, including through `jax.eval_shape`."""
+        """Record a jitted function called while another is traced or in `jax.eval_shape`; `ANY` may stop there."""
         if self.signed or is_own(function):
             return
         self.inner.add(name_function(function))

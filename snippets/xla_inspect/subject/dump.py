@@ -1,4 +1,4 @@
-"""A dumped module as a subject, from a folder, an archive or a file that XLA wrote, possibly on another machine."""
+"""Dumped modules as subjects, from a folder, an archive or a file that XLA wrote, possibly on another machine."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _EQUINOX = 3
 
 
 def open_equinox(function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the user's function inside the function that `equinox.filter_jit` jits, one of its arguments, or None."""
+    """Return the user's function, which the function that `equinox.filter_jit` jits gets in its arguments, or None."""
     if getattr(function, "__module__", "") != "equinox._jit" or len(args) != _EQUINOX:
         return None
     import jax
@@ -153,7 +153,8 @@ def _is_of_jax(file: str) -> bool:
 def find_current_line() -> str:
     """Return the innermost source line of the user's code in this thread's stack, as FILE:LINE.
 
-    A line outside installed packages is preferred; otherwise it is a line of any package other than JAX.
+    A line outside installed packages is preferred; otherwise it is a line of any package other than JAX, or an empty
+    string.
     """
     frame = sys._getframe(1)  # noqa: SLF001 - documented
     of_package = ""

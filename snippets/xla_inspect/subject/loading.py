@@ -28,7 +28,7 @@ _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Return the place and the dotted name in `FILE.py:Class.method` or `package.module:function`.
+    """Return the file or module, and the dotted name in it, of `FILE.py:Class.method` or `package.module:function`.
 
     Raises:
         InspectError: The text has neither form.
@@ -83,7 +83,7 @@ def find_loaded(place: str) -> ModuleType | None:
 
 
 def load_file(path: Path) -> ModuleType:
-    """Import a file as if it were run, with its neighbours importable, and return the module.
+    """Import a Python file, with the modules of its folder importable, and return the module.
 
     A file in a package is imported as part of the package, so that relative imports work.
 

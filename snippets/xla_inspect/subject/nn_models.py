@@ -143,9 +143,10 @@ def hold_rest(
     static: Collection[int] = (),
     is_array: Callable[[Any], bool] = _is_number,
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a function of arrays alone, with the other parts of its arguments, such as activation functions, bound.
+    """Return a function with the parts of its arguments bound that are no arrays, and its remaining arguments.
 
-    Each argument keeps its position: one that mixes arrays and other values becomes the list of its arrays.
+    Each argument keeps its position: one that mixes arrays and other values becomes the list of its arrays. A jitted
+    function is returned as it is.
 
     Args:
         function: The function.

@@ -25,7 +25,7 @@ def take_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     """Return the capture of a subject; if the compiler failed, the partial capture with `error` set.
 
     Args:
-        fn: A function, or a capture of it.
+        fn: A function to compile, or a capture, which is used as it is.
         target: A short name, optionally with a topology.
         example_args: The positional arguments of the function.
         arguments: Other arguments of `capture`, and keyword arguments of the function.

@@ -120,7 +120,7 @@ def note(
 
 
 def _abstract(leaf: Any) -> Any:
-    """Return the shape and sharding of an array or tracer, and any other value unchanged."""
+    """Return an array or tracer as a `ShapeDtypeStruct`, sharded if it spans devices, and other values unchanged."""
     if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or isinstance(leaf, jax.ShapeDtypeStruct):
         return leaf
     sharding = None if isinstance(leaf, jax.core.Tracer) else getattr(leaf, "sharding", None)

@@ -72,13 +72,13 @@ class ReleaseTask:
 
     @property
     def flags(self) -> dict[str, str]:
-        """The XLA flags of the whole process."""
+        """The XLA flags of the probe's process: for a CPU the number of devices, for other targets none."""
         # Unlike a capture, the probe fixes no other option: each release compiles as it does for the user here.
         count = max(int(self.target.topology or 1), 8) if self.target.kind == "cpu" else 0
         return {"xla_force_host_platform_device_count": str(count)} if count else {}
 
     def describe(self, environment: Environment, folder: Path, *, runs: bool = False, timed: int = 0) -> dict[str, Any]:
-        """Return the task for a release.
+        """Return the task for a release as a dictionary, which the release probe reads as JSON.
 
         Args:
             environment: The environment of the release.

@@ -22,18 +22,18 @@ class Request:
     """A subject and the options of its call, as given on the command line.
 
     Attributes:
-        words: The subject: `FILE.py:FUNCTION`, `package.module:FUNCTION`, a saved capture, or `run` and a script with
-            its arguments.
+        words: The subject: `FILE.py:FUNCTION`, `package.module:FUNCTION`, a saved capture, a dump, or `run` and a
+            script with its arguments.
         args: The shapes of positional arguments as text, or an empty string.
         args_from: The function that creates the arguments, as `FILE.py:FUNCTION`, or an empty string.
         mesh: Axis names and sizes.
         donate: Numbers or names of the donated arguments.
         static: Numbers or names of the static arguments.
         grad: Whether to differentiate the function with respect to the first argument.
-        vmap: The batch size to map the function over, or none for no batch.
+        vmap: The batch size to map the function over, or 0 for no batch.
         only: The name of the function to select in a script.
         xla: Options of XLA by name.
-        whole: Whether the subject is a whole script instead of one of its functions.
+        whole: Whether the subject is a whole script or dump instead of one of its functions or modules.
         devices: The number of devices of the requested target, which a script sees.
     """
 
@@ -78,7 +78,7 @@ def name_arguments(option: str, arguments: Iterable[int | str]) -> dict[str, tup
 
 
 def read_mesh(text: str) -> dict[str, int]:
-    """Return the axes in a text such as `data=4,fsdp=64`.
+    """Return the sizes of the mesh axes by name, from a text such as `data=4,fsdp=64`.
 
     Raises:
         InspectError: The text has another form.

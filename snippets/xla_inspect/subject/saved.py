@@ -1,4 +1,4 @@
-"""The subject of a question that is a capture in a JSON file."""
+"""A subject read from a saved capture, which is a JSON file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_saved(subject: str) -> bool:
-    """Return whether a subject names a file with a saved capture."""
+    """Return whether a subject names an existing `.json` file; its contents are not checked."""
     return subject.endswith(".json") and Path(subject).is_file()
 
 

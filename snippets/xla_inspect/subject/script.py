@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def read_script(request: Request) -> Subject:
-    """Return the subject for a function in a script, or for all compilations of the script.
+    """Run a script, and return the subject for one function that it compiles, or for all of its compilations.
 
     Raises:
         InspectError: There is no such script, it exits with an error status, or it compiles no suitable function.
@@ -133,7 +133,7 @@ def _run(code: types.CodeType, module: types.ModuleType, name: str) -> None:
 
 
 def _choose(only: str, watch: Watch, name: str) -> Noted:
-    """Return the requested function, or the largest one if none is named.
+    """Return the requested function of those that the watch recorded, or the largest one if none is named.
 
     Raises:
         InspectError: There is no such function.
@@ -167,7 +167,10 @@ _LISTED = 12
 
 @contextmanager
 def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
-    """Make a module `__main__` with the given command-line arguments; it stays in place after the script has run."""
+    """Make a module `__main__` and `words` the value of `sys.argv` during the `with` block.
+
+    Folders that the script adds to `sys.path` remain there afterwards.
+    """
     before, argv, path = sys.modules["__main__"], sys.argv, list(sys.path)
     sys.modules["__main__"], sys.argv = module, words
     # The script's folder comes first, as in Python; `put_on_path` would put it after the standard library.
@@ -212,7 +215,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         self._call = call
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Return the module's own specification, with a loader that calls the function after the import."""
+        """Return the module's specification with a loader that calls the function, or None for other modules."""
         if fullname != self._name:
             return None
         # The usual finder is asked directly, because `importlib.util.find_spec` would call this hook again.

@@ -29,7 +29,7 @@ _KEY = "key"
 
 
 def read_shapes(text: str) -> tuple[jax.ShapeDtypeStruct, ...]:
-    """Return the arguments that a text lists, as abstract shapes.
+    """Return the arguments that a text lists, each as a `jax.ShapeDtypeStruct`.
 
     Args:
         text: Such as `f32[64,128], i32[], key[]`; NumPy's names (`float32`) also work, and `key` is a PRNG key.

@@ -61,7 +61,7 @@ class Subject:
 
     Args:
         name: The name in answers.
-        call: The function and its arguments; None for a saved capture.
+        call: The function and its arguments; None for a saved capture, a dump or a whole script.
         saved: Saved captures by target.
         others: Names of alternative subjects, such as the other functions that a script compiles.
         options: Options of XLA to compile with.
@@ -73,7 +73,7 @@ class Subject:
 
     Attributes:
         is_timed: Whether captures include the durations of the compile.
-        around_tracing: A context manager to enter while the program is traced.
+        around_tracing: A function that returns a context manager to enter while the program is traced.
         failures: The errors that prevented an answer, by target.
     """
 
@@ -189,7 +189,11 @@ class Subject:
             return partial_capture
 
     def program(self, **settings: Any) -> Program:
-        """Return the program, which is traced once for all targets."""
+        """Return the program to compile, made once for each combination of settings and shared by all targets.
+
+        Raises:
+            InspectError: The subject has no call, or its arguments contradict each other.
+        """
         if self.call is None:
             message = f"{self.name} is {self.origin}: there is no program to compile again"
             raise InspectError(message)

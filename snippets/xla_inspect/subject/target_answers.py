@@ -18,6 +18,8 @@ def answer_each[T](
 ) -> Iterator[T]:
     """Yield the answer for each target as soon as it is available, and store errors in `subject.failures`.
 
+    An error is raised if there is only one target, or if no target has an answer.
+
     Args:
         subject: The subject of the question.
         targets: The targets.

@@ -1,4 +1,4 @@
-"""The number of times that JAX traces one function for several calls, and the differences between the calls."""
+"""A record of JAX's traces of one function for several calls, with the signature of each traced call."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def _traced_anew() -> Iterator[None]:
 
 @contextmanager
 def checkpoint_scans() -> Iterator[None]:
-    """Make each traced scan recompute its body in the backward pass."""
+    """Make each scan that is traced in the `with` block recompute its body in the backward pass."""
     import jax
 
     scan = jax.lax.scan
@@ -46,7 +46,7 @@ def checkpoint_scans() -> Iterator[None]:
 
 @contextmanager
 def without_barriers() -> Iterator[None]:
-    """Replace each traced `optimization_barrier`, including those of `jax.checkpoint`, with its operands."""
+    """Replace each `optimization_barrier` traced in the `with` block, also of `jax.checkpoint`, with its operands."""
     import jax
 
     def hand_on(*operands: Any, **_: Any) -> list[Any]:
@@ -58,7 +58,7 @@ def without_barriers() -> Iterator[None]:
 
 @contextmanager
 def without_constraints() -> Iterator[None]:
-    """Replace each traced `with_sharding_constraint` with its operand."""
+    """Replace each `with_sharding_constraint` that is traced in the `with` block with its operand."""
     import jax
 
     constrain = jax.lax.with_sharding_constraint
@@ -72,7 +72,7 @@ def without_constraints() -> Iterator[None]:
 
 
 def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context manager that sets the precision of traced matmuls for which the program sets none.
+    """Return a function whose context manager sets the precision of traced matmuls for which the program sets none.
 
     Args:
         precision: As in `jax.default_matmul_precision`.
@@ -95,7 +95,7 @@ def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
 
 
 def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
-    """Return a context manager that makes a user function recompute its values in the backward pass."""
+    """Return a function whose context manager makes a user function recompute its values in the backward pass."""
 
     @contextmanager
     def apply() -> Iterator[None]:
@@ -118,7 +118,7 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
 
 @contextmanager
 def replaced(function: Any, other: Any) -> Iterator[None]:
-    """Replace a function in every loaded module that refers to it."""
+    """Replace a function during the `with` block in every loaded module that refers to it."""
     with ExitStack() as patches:
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None):

@@ -57,7 +57,7 @@ class Trial:
     Attributes:
         change: The change in words.
         subject: The program with the change.
-        applied: A context manager to enter while the program is traced.
+        applied: A function that returns a context manager to enter while the program is traced.
         kind: The kind of change.
         options: Additional options of XLA.
         target: The target to compile for, or an empty string for the requested target.
@@ -126,7 +126,7 @@ def list_trials(
 
 
 def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[int, ...]]]:
-    """Return the dimension orders that the compiler prefers for arguments, from its log, most major dimension first."""
+    """Return by argument number the dimension orders, most major first, that the compiler's log shows it to prefer."""
     entry = capture.unoptimized_module.entry
     # An argument that is a pytree becomes several parameters, so their numbers are not those of the arguments.
     if len(entry.parameters) != len(call.args):
@@ -151,7 +151,7 @@ def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
-    """Yield a higher limit of a TPU's VMEM if the program needs more than there is."""
+    """Yield a trial with a higher limit of a TPU's VMEM if the compiler refused the program for lack of it."""
     refusal = find_refusal(capture)
     for name, kib in (refusal.vmem_options if refusal else {}).items():
         change = f"a limit of {kib >> 10} MiB of VMEM (--xla {name}={kib})"
@@ -159,7 +159,7 @@ def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_schedulers(subject: Subject, capture: Capture) -> Iterator[Trial]:
-    """Yield the option that schedules instructions for low memory use, which XLA has only for the CPU."""
+    """Yield a trial of the option that schedules for low memory use, which XLA has only for the CPU."""
     if find_target(capture.target).kind == "cpu" and SCHEDULER[0] not in capture.options:
         change = f"the order of instructions that needs least memory (--xla {'='.join(SCHEDULER)})"
         yield Trial(change, subject, options=dict([SCHEDULER]))
@@ -201,7 +201,7 @@ def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_remats(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
-    """Yield `jax.checkpoint` around the body of each scan, and around each function that saves many bytes."""
+    """Yield trials of `jax.checkpoint`: around all scan bodies, and around each of the functions that save the most."""
     if "scan" in capture.jaxpr:
         change = "jax.checkpoint around the body of each jax.lax.scan"
         yield Trial(change, _anew(subject), traced_changes.checkpoint_scans)

@@ -30,7 +30,7 @@ DEARER = 5
 
 
 def check_mlp(submission: Submission) -> Iterator[Remark]:
-    """Check for one program with two matmuls that uses all parameters."""
+    """Yield remarks on `mlp`: right numbers from one compiled program with two matmuls, which a second call reuses."""
     mlp, where = submission.function("mlp"), submission.locate("mlp")
     make = submission.function("Params")
     sizes = ((64, 128), (128,), (128, 16), (16,))
@@ -68,7 +68,7 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
 
 
 def check_gradient(submission: Submission) -> Iterator[Remark]:
-    """Check for the right numbers, with about three times the work of the loss."""
+    """Yield remarks on `gradient`: right numbers, with at most `DEARER` times the operations of the loss."""
     gradient, loss, make = (submission.function(name) for name in ("gradient", "loss", "Params"))
     where = submission.locate("gradient")
     sizes = ((6, 10), (10,), (10, 4), (4,))
@@ -101,7 +101,7 @@ def _derive(params: Any, x: Any, y: Any) -> Any:  # noqa: ANN401 - the reader's 
 
 
 def check_pairwise(submission: Submission) -> Iterator[Remark]:
-    """Check for the same number of equations for few and many pairs, and for no loop."""
+    """Yield remarks on `pairwise`: right numbers, the same number of equations for few and many pairs, and no loop."""
     pairwise, where = submission.function("pairwise"), submission.locate("pairwise")
     jaxprs = {}
     for n, m in ((4, 6), (8, 12)):
@@ -121,7 +121,7 @@ def _is_step(shapes: list[str]) -> bool:
 
 
 def check_compile_once(submission: Submission) -> Iterator[Remark]:
-    """Check for one compilation of the step for all rates."""
+    """Yield remarks on `train`: right numbers, and one compilation of the step for all rates."""
     train, where = submission.function("train"), submission.locate("train")
     start, *slopes = (check_helpers.random(256, seed=seed) for seed in range(5))
     weights, gradients = jnp.asarray(start), [jnp.asarray(slope) for slope in slopes]

@@ -69,7 +69,7 @@ class Reading:
     Attributes:
         memories: The memory after each text.
         compiled: The programs that it compiled for each text, one line each.
-        step: The program of its step for the longest piece.
+        step: The capture of its step for the first piece, which is the longest.
         name: The name of the step's function in those lines.
     """
 
@@ -85,7 +85,7 @@ class Reading:
 
 
 def check_model(submission: Submission) -> Iterator[Remark]:
-    """Check for the same memory as the slow model's, and for none of its four faults."""
+    """Yield remarks on the reader's model: the same memory as the slow model's, and none of its four faults."""
     where = submission.locate("step")
     slow = submission.companion("slow")
     layers = slow.make_layers()
@@ -112,7 +112,11 @@ def check_model(submission: Submission) -> Iterator[Remark]:
 
 
 def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) -> Reading:
-    """Let a model read the texts, and return the results."""
+    """Let a model read the texts, and return the results.
+
+    Raises:
+        WrongError: The model's `step` is not jitted, or `read` does not call it for each piece.
+    """
     step = getattr(model, "step", None)
     if not callable(step) or not hasattr(step, "lower"):
         raise WrongError(bad(f"{where}: `step` is not a jitted function; decorate it with `jax.jit`"))
@@ -160,7 +164,10 @@ def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
 
 
 def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterator[Remark]:
-    """Judge whether the exponentials are fused with the matmul before them, if this compiler supports that."""
+    """Yield a remark on whether no matmul reads a transposed operand, and the exponentials are fused with the matmul.
+
+    The fusion counts only if this machine's compiler fuses matmuls.
+    """
     exponentials = check_helpers.find_all(after.module, "exponential")
     apart = [instruction for instruction in exponentials if not _has_matmul(after.module, instruction)]
     matmuls = [instruction for instruction in check_helpers.find_all(after.module, "dot") if _is_turned(instruction)]
@@ -192,7 +199,7 @@ def _fuses_matmuls(slow: Capture) -> bool:
 
 
 def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Iterator[Remark]:
-    """Judge whether the memory, which may have more rows than the result, is updated in place."""
+    """Yield a remark on whether the memory, which may have more rows than `least`, is updated in place."""
     donations = list(after.module.aliases.values())
     same = [
         instruction

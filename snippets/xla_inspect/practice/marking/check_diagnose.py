@@ -35,7 +35,7 @@ SCALES = (1.0, 1.0, 8.0)
 
 
 def check_diagnose(submission: Submission) -> Iterator[Remark]:
-    """Check that all faults are proven by lines of the dump, and that none of the eight remains in the fixed step."""
+    """Yield remarks on `FAULTS`, which lines of the dump must prove, then on `step`, in which none may remain."""
     patient = submission.companion("patient")
     before = capture(patient.step, *patient.EXAMPLE, passes=False)
     diagnosis = [*_judge_faults(submission, before)]
@@ -63,7 +63,7 @@ def check_diagnose(submission: Submission) -> Iterator[Remark]:
 
 
 def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
-    """Judge each fault in `FAULTS`, and report the number of missing faults, but not their names."""
+    """Yield a remark on each fault in the reader's `FAULTS`, and one on the number of faults proven of all faults."""
     where, faults = submission.locate("FAULTS"), getattr(submission.module, "FAULTS", None)
     if not isinstance(faults, dict):
         yield bad(f"{where}: `FAULTS` is {faults!r}, but it must be a dict from each fault to the line that proves it")

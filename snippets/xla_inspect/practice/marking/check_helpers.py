@@ -1,4 +1,4 @@
-"""Measurements for checks: compilations, matmuls, kernels, bytes, and the shapes of results."""
+"""Helpers of the checks: comparisons of results, and counts of compilations, equations, kernels and bytes."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ class _Compiles(logging.Handler):
 
 
 def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:  # noqa: ANN401 - NumPy's array, of float32
-    """Return an array of random numbers that depends only on the seed."""
+    """Return a float32 array of normally distributed numbers with the standard deviation `scale`, from a seed."""
     return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32)
 
 
 def random_places(*shape: int, seed: int, below: int) -> Any:  # noqa: ANN401 - NumPy's array, of int32
-    """Return an array of random integers, at least 0, that depends only on the seed."""
+    """Return an int32 array of random integers, at least 0 and less than `below`, from a seed."""
     return np.random.default_rng(seed).integers(0, below, shape).astype(np.int32)
 
 
@@ -162,14 +162,14 @@ def expect(
 
 
 def equations(jaxpr: core.Jaxpr, *names: str) -> list[str]:
-    """Return a line for each equation of a jaxpr and its inner jaxprs that has one of the primitives."""
+    """Return a line for each equation of a jaxpr and its inner jaxprs, or only for those of the named primitives."""
     return [
         print_equation(equation) for equation in walk_equations(jaxpr) if not names or equation.primitive.name in names
     ]
 
 
 def judge_loops(jaxprs: Mapping[str, core.Jaxpr], piece: str, where: str) -> Iterator[Remark]:
-    """Judge whether a program grows with its input, and whether a loop processes the input piece by piece.
+    """Yield remarks on whether a program grows with its input, and whether a loop processes the input piece by piece.
 
     Args:
         jaxprs: The jaxprs for a smaller and a larger input, by a description of the input.

@@ -26,7 +26,7 @@ SMALL = 64
 
 
 def check_read_dump(submission: Submission) -> Iterator[Remark]:
-    """Compare the answers with the dump of the file's program."""
+    """Yield remarks on the reader's answers about a dump, compared with the dump of the file's program."""
     module = capture(submission.given.program, *submission.given.EXAMPLE).module
     note = submission.say_changed("program")
     launched = [module.entry.by_name[fusion.name] for fusion in list_fusions(module, entry_only=True)]
@@ -77,7 +77,7 @@ def _layout(instruction: Instruction) -> tuple[int, ...]:
 
 
 def check_one_fusion(submission: Submission) -> Iterator[Remark]:
-    """Check for a single launch, which is a fusion."""
+    """Yield remarks on `alternate`: right numbers from a single launch, which is a fusion."""
     alternate, where = submission.function("alternate"), submission.locate("alternate")
     for seed, w in enumerate((np.float32(1.5), np.float32(-0.3))):
         x = check_helpers.random(4096, seed=seed)
@@ -98,7 +98,7 @@ def check_one_fusion(submission: Submission) -> Iterator[Remark]:
 
 
 def _blame(module: Module) -> str:
-    """Return a sentence about the instructions that prevent a program from being one fusion."""
+    """Return a sentence about the instructions that prevent a program from being one fusion, or an empty string."""
     opcodes = module.opcode_counts()
     reasons = {
         "scatter": "a `scatter`, which an update at computed positions becomes, is not fused with anything",
@@ -111,7 +111,7 @@ def _blame(module: Module) -> str:
 
 
 def check_constants(submission: Submission) -> Iterator[Remark]:
-    """Check that no constant is larger than a number, and that the table is a parameter."""
+    """Yield remarks on `lookup`: right numbers, no constant of more than `SMALL` bytes, and the table a parameter."""
     lookup, where = submission.function("lookup"), submission.locate("lookup")
     table = np.sin(np.arange(512 * 64, dtype=np.float32)).reshape(512, 64)
     ids = np.arange(32, dtype=np.int32) * 7
@@ -146,7 +146,11 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
 
 
 def check_donate(submission: Submission) -> Iterator[Remark]:
-    """Check that the two results are written into the buffers of the two arguments."""
+    """Yield remarks on `update`: right numbers, its two results in the buffers of two arguments, and no other donation.
+
+    Raises:
+        WrongError: The function is not jitted, or its results are wrong.
+    """
     update, where = submission.function("update"), submission.locate("update")
     params, momentum, gradient = (check_helpers.random(512, 64, seed=seed) for seed in range(3))
     example = check_helpers.shapes(params, momentum, gradient)

@@ -54,7 +54,7 @@ def _mixed(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def check_primitives(submission: Submission) -> Iterator[Remark]:
-    """Compare the counts with those of the project's own walk over the jaxpr."""
+    """Yield remarks on `count`, compared with the project's own counts of the primitives in a jaxpr."""
     count, where = submission.function("count"), submission.locate("count")
     programs = {"a layer": _layer, "jitted functions": _inner, "a loop": _loop, "two branches": _branches}
     for name, program in programs.items():
@@ -93,7 +93,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
 
 
 def check_follow(submission: Submission) -> Iterator[Remark]:
-    """Compare the equations with those of the project's own walk over the jaxpr."""
+    """Yield remarks on `follow`, compared with the project's own list of the equations that depend on an argument."""
     follow, where = submission.function("follow"), submission.locate("follow")
     for name, program in {"a layer": _layer, "normalized rows": _normal, "sines and cosines": _mixed}.items():
         jaxpr = jax.make_jaxpr(program)(X, W)
@@ -128,7 +128,7 @@ def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
 
 
 def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
-    """Check for the same equations with the same connections."""
+    """Yield remarks on `original`, whose jaxpr must have the same connected equations as a given program's jaxpr."""
     original, where = submission.function("original"), submission.locate("original")
     # Names of variables depend on JAX's printer, so the equations are compared by their connections.
     ours, theirs = jax.make_jaxpr(_normal)(X, W), _trace(original)
@@ -157,7 +157,7 @@ def _trace(function: Callable[..., Any]) -> core.Jaxpr:
 
 
 def _wire(jaxpr: core.Jaxpr) -> list[str]:
-    """Return the equations with variables named in the order in which they are defined."""
+    """Return the equations as lines, with variables named in the order in which they are defined."""
     numbers = _number(jaxpr)
 
     def say(variable: Any) -> str:  # noqa: ANN401 - a variable or a literal

@@ -52,7 +52,7 @@ def _capture_all() -> dict[str, Capture]:
 
 
 def check_categories(submission: Submission) -> Iterator[Remark]:
-    """Compare the counts with the project's own, before and after optimization."""
+    """Yield remarks on `count`, compared with the project's own counts of categories before and after optimization."""
     count, where = submission.function("count"), submission.locate("count")
     for name, compilation in _capture_all().items():
         for stage, module in (("before", compilation.unoptimized_module), ("after", compilation.module)):
@@ -83,7 +83,7 @@ def _elsewhere(module: Module, categories: list[str]) -> list[str]:
 
 
 def check_find_pass(submission: Submission) -> Iterator[Remark]:
-    """Compare the passes with those of the project's own search, also for opcodes that come and go."""
+    """Yield remarks on `find_pass`, compared with the project's own search for the pass that removed an opcode."""
     find_pass, where = submission.function("find_pass"), submission.locate("find_pass")
     opcodes = {
         "probabilities": ("negate", "reshape", "exponential"),
@@ -108,7 +108,7 @@ def check_find_pass(submission: Submission) -> Iterator[Remark]:
 
 
 def _tell(counts: dict[str, int]) -> list[str]:
-    """Return the number of instructions before the passes, and after each pass that changed it."""
+    """Return lines with the number of instructions before the passes, and after each pass that changed it."""
     pairs = zip([None, *counts.values()], counts.items(), strict=False)
     return [
         f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"
@@ -127,7 +127,7 @@ def _find(counts: dict[str, int]) -> str | None:
 
 
 def check_vanish(submission: Submission) -> Iterator[Remark]:
-    """Check for many equations that compile to nothing but a copy of the parameter."""
+    """Yield remarks on `nothing`: its argument as the result, from many equations that compile to at most a copy."""
     nothing, where = submission.function("nothing"), submission.locate("nothing")
     x, other = check_helpers.random(64, 128), check_helpers.random(64, 128, seed=1)
     # A second argument excludes a function that returns a constant.
@@ -167,7 +167,7 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
 
 
 def check_predict_kernels(submission: Submission) -> Iterator[Remark]:
-    """Compare the predicted numbers of kernels with those of the compiled programs."""
+    """Yield remarks on the reader's predicted numbers of kernels, compared with those of the compiled programs."""
     for name, example in submission.given.EXAMPLES.items():
         launched = check_helpers.kernel_lines(capture(getattr(submission.given, name), *example))
         explanation = f"`{name}` launches these.{submission.say_changed(name)}"

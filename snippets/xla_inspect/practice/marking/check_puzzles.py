@@ -28,7 +28,11 @@ NEAR = 50
 
 
 def check(submission: Submission) -> Iterator[Remark]:
-    """Check for the numbers of the start, and for a score close to the best known score."""
+    """Yield remarks on `better`: the numbers of the start, the puzzle's limits, and a score close to the best known.
+
+    Raises:
+        WrongError: The numbers or the shardings are wrong.
+    """
     puzzle = PUZZLES[submission.exercise.name]
     original, where = submission.given, submission.locate("better")
     submission.function("better")
@@ -73,7 +77,7 @@ def _expect_same(submission: Submission, puzzle: Puzzle, where: str) -> Remark:
 
 
 def _one_device(mesh: Mapping[str, int]) -> AbstractContextManager[object]:
-    """Return a mesh of one device with the axis names of another mesh, so that a program can refer to them."""
+    """Return a context that sets a mesh of one device with the axis names of `mesh`, and no mesh for an empty one."""
     if not mesh:
         return nullcontext()
     automatic = (jax.sharding.AxisType.Auto,) * len(mesh)
@@ -107,7 +111,7 @@ def _judge_limits(puzzle: Puzzle, start: Capture, mine: Capture, where: str) -> 
 
 
 def _judge_score(puzzle: Puzzle, start: Capture, best: Capture, mine: Capture, where: str) -> Remark:
-    """Return the score with the start's score, the best known score and the bound."""
+    """Return a remark with the score, the start's score, the best known score and the bound."""
     scores = [puzzle.measure.take(capture) for capture in (mine, start, best)]
     bound = ""
     if puzzle.bound:

@@ -32,7 +32,7 @@ SIZES = ((6, 10), (10,), (10, 4), (4,))
 
 
 def check_count_products(submission: Submission) -> Iterator[Remark]:
-    """Compare the answers with the matmuls in the jaxprs."""
+    """Yield remarks on the reader's predicted numbers of matmuls, compared with those in the jaxprs."""
     loss = submission.given.loss
     params, x, y = submission.given.Params(*(shape(*size) for size in SIZES)), shape(8, 6), shape(8, 4)
     many = (shape(32, 8, 6), shape(32, 8, 4))
@@ -52,7 +52,7 @@ def check_count_products(submission: Submission) -> Iterator[Remark]:
 
 
 def check_per_example(submission: Submission) -> Iterator[Remark]:
-    """Check for the right norms from a program that does not grow with the batch."""
+    """Yield remarks on `norms`: right norms from a program that does not grow with the batch and has no loop."""
     norms, loss, make = (submission.function(name) for name in ("norms", "loss", "Params"))
     where = submission.locate("norms")
     params = make(*(check_helpers.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(SIZES)))
@@ -70,7 +70,7 @@ def check_per_example(submission: Submission) -> Iterator[Remark]:
 
 
 def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
-    """Check for the right result without a value as large as the matrix and without the work for the matrix."""
+    """Yield remarks on `curve`: the right product, without a value as large as the Hessian and without its cost."""
     curve, where = submission.function("curve"), submission.locate("curve")
     jaxprs = {}
     for size in (LARGE, SMALL):

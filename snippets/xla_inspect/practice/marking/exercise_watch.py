@@ -36,7 +36,7 @@ KEYS = (
 
 
 class Watch:
-    """The watched exercises and the current one.
+    """A loop that marks exercises when their files are saved, and obeys the keys that the reader types.
 
     Args:
         exercises: The exercises to watch.
@@ -55,7 +55,7 @@ class Watch:
         self.current = self._logbook.find_open(exercises) or exercises[0]
 
     def mark_saved(self, sandbox: Sandbox) -> None:
-        """Mark saved exercises until all are right or the reader quits."""
+        """Mark the current exercise, then each one that is saved, until all are right or the reader quits."""
         self._seen = {exercise: _stamp(exercise) for exercise in self._exercises}
         if sys.stdin.isatty():
             # Reading the terminal blocks, so a thread does it while this loop watches the files.
@@ -87,7 +87,7 @@ class Watch:
             paper.say(KEYS if sys.stdin.isatty() else "Save the file to mark it again; press Ctrl-C to quit.")
 
     def _obey(self, typed: str, sandbox: Sandbox) -> bool:
-        """Run the action of a key, and return whether to continue."""
+        """Run the action of a key (hint, solution, next or quit), and return whether to continue."""
         match typed:
             case "h":
                 hints.show_hint(self._paper, self.current.key, self._folder)
@@ -106,7 +106,7 @@ class Watch:
         return True
 
     def _find_saved(self) -> Exercise | None:
-        """Return an exercise whose file has changed and is completely written."""
+        """Return an exercise whose file has changed and is completely written, or None."""
         for exercise, last in self._seen.items():
             stamp = _stamp(exercise)
             if stamp in {last, None}:

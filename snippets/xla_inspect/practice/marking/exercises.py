@@ -116,7 +116,7 @@ class Exercise:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The file as Python reads it.
+        """The syntax tree of the file.
 
         Raises:
             SyntaxError: It is no Python.
@@ -194,7 +194,7 @@ class Exercise:
 
     @property
     def _bound(self) -> dict[str, ast.FunctionDef | ast.Assign | ast.AnnAssign]:
-        """The last binding of each name in the file."""
+        """The statement that last binds each name at the top level of the file, by name."""
         bindings: dict[str, ast.FunctionDef | ast.Assign | ast.AnnAssign] = {}
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef):
@@ -278,7 +278,7 @@ ALL = "all"
 
 
 def find_exercises(selector: str, folder: Path | None = None) -> tuple[Exercise, ...]:
-    """Return the exercises of a phase, or one of them.
+    """Return the exercises that a selector names: all of them, those of a phase, or one.
 
     Args:
         selector: A phase by its name or number (the capstone comes last), `all`, or an exercise: its

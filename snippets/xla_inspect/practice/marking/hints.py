@@ -1,4 +1,4 @@
-"""Help on the way: the list of exercises with the reader's progress, hints one by one, and solutions."""
+"""The printed list of exercises with the reader's progress, their hints one by one, and their solutions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_bar(right: int, whole: int) -> str:
 
 
 def show_progress(paper: Paper, folder: Path | None = None) -> None:
-    """Print the number of right exercises among all."""
+    """Print a bar and the number of exercises that are right, out of all exercises."""
     logbook = Logbook(folder)
     paper.say(draw_bar(sum(map(logbook.is_right, EXERCISES)), len(EXERCISES)))
 
@@ -63,7 +63,7 @@ def list_exercises(paper: Paper, folder: Path | None = None) -> None:
 
 
 def show_hint(paper: Paper, name: str, folder: Path | None = None) -> None:
-    """Print the hints of an exercise that were shown before, and the next one.
+    """Print the hints of an exercise that were shown before and the next one, and record that it was shown.
 
     Raises:
         InspectError: There is no such exercise.

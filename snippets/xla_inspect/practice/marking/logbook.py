@@ -46,7 +46,7 @@ class Logbook:
         return next((exercise for exercise in exercises if not self.is_right(exercise)), None)
 
     def note(self, exercise: Exercise, verdict: str) -> None:
-        """Store the verdict on an exercise."""
+        """Store whether the verdict on an exercise is `RIGHT`."""
         self._write(exercise.key, RIGHT_ONCE, int(verdict == RIGHT))
 
     def count_hints(self, exercise: Exercise) -> int:

@@ -193,7 +193,7 @@ def compile_puzzle(module: ModuleType, name: str, target: str) -> Capture:
 
 
 def make_arguments(example: Any, seed: int, scale: float) -> Any:  # noqa: ANN401 - pytrees of shapes, and of arrays
-    """Return random arrays for a puzzle; integers are row numbers of the first argument."""
+    """Return random arrays for shapes: float32 of standard deviation `scale`, or row numbers of the first one."""
     leaves, tree = jax.tree.flatten(example)
     rows = leaves[0].shape[0]
     arrays = [

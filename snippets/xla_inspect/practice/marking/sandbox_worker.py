@@ -120,7 +120,7 @@ def _answer(answers: io.TextIOBase | Any, content: dict[str, Any]) -> None:  # n
 
 
 def examine(exercise: Exercise) -> dict[str, Any]:
-    """Return the verdict on an exercise, its remarks, and the output of its file.
+    """Mark an exercise in this process, and return its verdict, remarks and printed lines as JSON data.
 
     `stained` is true if the file changed shared state, so that the next exercise needs a new process.
     """
@@ -165,7 +165,7 @@ def _read_names() -> dict[tuple[str, str], object]:
 
 
 def _check(exercise: Exercise, remarks: list[Remark]) -> str:
-    """Collect the remarks, and return the verdict."""
+    """Run the check of an exercise, append its remarks to `remarks`, and return the verdict."""
     module = _find_checks(f"check_{exercise.phase}")
     # The puzzles share one check.
     name = "check" if exercise.phase == PUZZLES else f"check_{exercise.name}"

@@ -106,7 +106,7 @@ class Submission:
         )
 
     def locate(self, name: str) -> str:
-        """Return the file and the line of a function or an answer."""
+        """Return the place of a function or an answer as FILE:LINE, with line 1 if it is not found."""
         # A jitted function has no code object, but refers to the original function as `__wrapped__`.
         code = getattr(getattr(getattr(self.module, name, None), "__wrapped__", None), "__code__", None)
         code = code or getattr(getattr(self.module, name, None), "__code__", None)
@@ -138,7 +138,7 @@ def _execute(file: Path, name: str) -> ModuleType:
 
 
 def describe_exception(error: BaseException, file: Path) -> Remark:
-    """Return the message of an exception, with the last line of the reader's file in its traceback.
+    """Return a remark with an exception's message and the last line of the reader's file in its traceback.
 
     Args:
         error: The exception.
@@ -180,7 +180,7 @@ def _is(filename: str, file: Path) -> bool:
 
 
 def _shorten(message: str) -> str:
-    """Return the message of an exception, shortened to a few lines."""
+    """Return the message of an exception in one line, cut off after 400 characters."""
     words = " ".join(message.split())
     limit = 400
     return words if len(words) <= limit else f"{words[:limit].rpartition(' ')[0]} ..."

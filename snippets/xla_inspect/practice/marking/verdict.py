@@ -72,12 +72,12 @@ def bad(text: str, lines: Iterable[str] = (), language: str = "text") -> Remark:
 
 
 def judge(holds: bool, right: str, wrong: str, lines: Iterable[str] = (), language: str = "text") -> Remark:  # noqa: FBT001 - a condition
-    """Return the right remark if a condition holds, else the wrong remark with the lines."""
+    """Return a good remark with the text `right` if a condition holds, else a bad one with `wrong` and the lines."""
     return good(right) if holds else bad(wrong, lines, language)
 
 
 def cut(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the first lines, shortened in the middle, and the number of further lines."""
+    """Return the first `SHOWN` lines, shortened in the middle if long, and a line with the number of further ones."""
     lines_cut = [
         line if len(line) <= WIDTH else f"{line[: WIDTH // 2]} ... {line[-WIDTH // 2 :]}"
         for line in map(str.rstrip, lines)

@@ -148,7 +148,7 @@ class _Links:
         self.scheduled = {launch.name: launch.scheduled.name for launch in list_launches(capture)}
 
     def find(self, launches: Collection[str]) -> dict[str, Any]:
-        """Return the numbers that some launches are linked to."""
+        """Return the `launches` of a kernel and the `sort`, `instructions`, `holds` and `places` of `describe_code`."""
         own = [self.scheduled.get(name, name) for name in launches]
         outer = [
             self.instructions[name]

@@ -171,7 +171,7 @@ def _check_pass(capture: Capture, after: str) -> None:
 
 
 def captures_title(captures: list[Capture]) -> str:
-    """Return the description of an explorer that is not open yet."""
+    """Return a sentence with the program and the targets of an explorer that is not open yet."""
     if not captures:
         return "The explorer has nothing to show, because no target could be compiled here."
     names = [title(capture.target) for capture in captures]

@@ -41,7 +41,7 @@ _HIDDEN = {"metadata", "backend_config", "frontend_attributes"}
 
 
 class _StateSummary(NamedTuple):
-    """A summary of one state of the module: its instructions, the name of the pass, and the change of the pass."""
+    """A state of the module: its number of instructions, the pass before it, that pass's change and some diff rows."""
 
     instructions: int
     name: str
@@ -74,7 +74,7 @@ def choose_pass(capture: Capture) -> str:
 
 
 def describe_poster(capture: Capture) -> str:
-    """Describe the picture of a capture in one sentence: program, target, passes, instructions and kernels."""
+    """Return one sentence that describes a capture's picture: program, target, passes, instructions and kernels."""
     first, last = capture.unoptimized_module.instruction_count(), capture.module.instruction_count()
     passes, kernels = len(capture.pass_names), len(list_kernels(capture))
     return (
@@ -122,7 +122,7 @@ def _choose(states: Sequence[_StateSummary], chosen: str | int) -> int:
 
 
 def _draw_passes(capture: Capture, states: Sequence[_StateSummary], at: int) -> str:
-    """Draw the instructions after each pass as bars, with the chosen pass marked."""
+    """Return, as SVG, the number of instructions after each pass as bars, with the chosen pass marked."""
     # A module without instructions would otherwise lead to a division by zero.
     most = max(state.instructions for state in states) or 1
     step = WIDTH / len(states)
@@ -150,7 +150,7 @@ def _draw_passes(capture: Capture, states: Sequence[_StateSummary], at: int) -> 
 
 
 def _draw_pass(state: _StateSummary) -> str:
-    """Draw the first rows of the diff of a pass."""
+    """Return the first rows of the diff of a pass as SVG."""
     head = f"{state.name}: {state.summary}" if state.name else "as imported"
     label = f"Changes by {state.name or 'the import'}: {state.summary or 'none that are visible'}."
     return _draw_rows(head, [(_KINDS[mark], f"{mark} {text}") for mark, text in state.rows], label)
@@ -160,7 +160,7 @@ _KINDS = {"-": "removed", "+": "added", "~": "changed"}
 
 
 def _draw_kernels(capture: Capture) -> str:
-    """Draw the first kernels in the order in which they run."""
+    """Return the names and kinds of the first kernels, in the order in which they run, as SVG."""
     kernels = list_kernels(capture)
     head = plural(len(kernels), "kernel")
     rows = [("kernel", f"{number} {kernel.name}: {kernel.kind}") for number, kernel in enumerate(kernels[:ROWS], 1)]
@@ -169,7 +169,7 @@ def _draw_kernels(capture: Capture) -> str:
 
 
 def _draw_rows(head: str, rows: Sequence[tuple[str, str]], label: str) -> str:
-    """Draw lines of text below a heading; each row is a CSS class and a text."""
+    """Return lines of text below a heading as SVG; each row is a CSS class and a text."""
     body = "".join(
         f'<rect x="0" y="{_TOP - 11 + number * _ROW}" width="{WIDTH}" height="{_ROW - 1}" class="{kind}"/>'
         + _write(4, _TOP + number * _ROW, _cut(text))
@@ -179,7 +179,7 @@ def _draw_rows(head: str, rows: Sequence[tuple[str, str]], label: str) -> str:
 
 
 def _draw_memory(capture: Capture) -> str:
-    """Draw the bytes of live values, instruction by instruction."""
+    """Return the bytes of live values, instruction by instruction, as SVG."""
     ranges = parse_live_ranges(capture.live_ranges)
     rows = [row for row in place_buffers(parse_buffers(capture.buffers), ranges) if row.kind != "thread-local"]
     live = live_bytes(rows, max((row.end or 0 for row in rows), default=0))

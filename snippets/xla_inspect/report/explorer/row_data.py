@@ -112,7 +112,7 @@ def write_edit(old: Sequence[int], new: Sequence[int]) -> Edit:
 
 
 def read_edit(old: Sequence[int], edit: Edit) -> list[int]:
-    """Apply an edit to a list."""
+    """Return the list of numbers that an edit, as `write_edit` returns it, makes of the list `old`."""
     numbers, at = [], 0
     for index in range(0, len(edit), 4):
         skipped, removals, begin, number = edit[index : index + 4]
@@ -122,7 +122,7 @@ def read_edit(old: Sequence[int], edit: Edit) -> list[int]:
 
 
 def read_rows(columns: Mapping[str, Sequence[int]]) -> list[Row]:
-    """Read the rows that `RowTable.write` wrote."""
+    """Return the rows from the columns that `RowTable.write` returned."""
     return list(zip(*(accumulate(columns[name]) for name in COLUMNS), strict=True))
 
 

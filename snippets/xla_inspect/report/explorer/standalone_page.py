@@ -88,7 +88,7 @@ def write_report(
 
 
 def _describe_dump(capture: Capture) -> str:
-    """Describe a capture that was read from a dump, with the parts that it lacks."""
+    """Return sentences about a capture that was read from a dump, with the parts that it lacks."""
     absences = "; ".join(dict.fromkeys(capture.missing[name] for name in _STAGES if name in capture.missing))
     stage = find_stage(capture)
     explanation = "" if stage.is_final else f" {stage.explain()}"
@@ -100,7 +100,7 @@ _STAGES = ("before", "after", "passes", "buffers", "live_ranges")
 
 
 def _show(capture: Capture) -> str:
-    """Return the first and the last text, and the pictures, for browsers without JavaScript."""
+    """Return the module before and after the passes and its pictures as HTML, for browsers without JavaScript."""
     where = html.escape(title(capture.target))
     # Two copies of a large module would make the page slow, also for readers with JavaScript.
     if len(capture.before) + len(capture.after) > LARGE:
