@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print the requested phase."""
+    """Print phase 2 or phase 5, as `options.phase` requests, and return the exit status."""
     require(options.target)
     if options.phase == PHASE.number:
         show_jaxpr(paper)
@@ -55,7 +55,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
 
 def show_jaxpr(paper: Paper) -> None:
-    """Print phase 2."""
+    """Print phase 2: the jaxpr of a model, its primitives and data flow, and the things that a jaxpr lacks."""
     command.open_phase(paper, PHASE)
     start_jax()
     from xla_inspect.practice import Equations, explain, models
@@ -120,7 +120,7 @@ def _show_absent(paper: Paper, forecast: Forecast) -> None:
 
 
 def show_transforms(paper: Paper, target: Target) -> None:
-    """Print phase 5."""
+    """Print phase 5: the equations and kernels that grad and vmap add, compiled for the target."""
     command.open_phase(paper, TRANSFORMS)
     start_jax()
     forecast = Forecast(paper, TRANSFORMS, target)
@@ -184,7 +184,7 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
 
 
 def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
-    """Print the dimensions and kernels that `jax.vmap` adds."""
+    """Print the jaxprs and kernels without and with `jax.vmap`, and the kernels of a gradient per example."""
     import jax
 
     from xla_inspect.practice import Equations, models
@@ -227,7 +227,7 @@ def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
 
 
 def _compare(paper: Paper, captures: dict[str, Capture]) -> None:
-    """Print a table of the costs of captures."""
+    """Print a table of the kernels, flops, and bytes of arguments, results and temporaries of captures by name."""
     rows = [
         (
             name,

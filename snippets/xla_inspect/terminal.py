@@ -159,7 +159,7 @@ class Paper:
         return _CODE.sub(lambda match: self._style(match[1], "strong"), text)
 
     def _paint(self, text: str, language: str) -> str:
-        """Return a highlighted listing if colors are on and Pygments is installed."""
+        """Return a listing, highlighted with escape sequences if colors are on and Pygments is installed."""
         if not self.colour or language == "text" or importlib.util.find_spec("pygments") is None:
             return text
         import pygments
@@ -172,7 +172,7 @@ class Paper:
 
 
 def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
-    """Return the output for an answer, of at most 80 columns, also in a pipe."""
+    """Return a `Paper` for an answer on a stream (default: standard output), of at most 80 columns, also in a pipe."""
     paper = open_paper(stream, environment)
     # In a child process, the stream is a pipe, so the parent process describes its terminal in a variable.
     columns = environment.get(TOLD, "")
@@ -181,13 +181,16 @@ def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, st
 
 
 def describe_terminal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variable that describes the terminal to a child process whose output goes through a pipe."""
+    """Return the environment variable that tells a child process, which writes to a pipe, the terminal's width.
+
+    Its value is an empty string if the stream has no colors.
+    """
     paper = open_paper(stream, environment)
     return {TOLD: str(paper.width) if paper.colour else ""}
 
 
 def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
-    """Return the output for a stream: colored and folded in a terminal, plain in a pipe or a file.
+    """Return a `Paper` for a stream: colored and folded in a terminal, plain in a pipe or a file.
 
     `NO_COLOR`, set to any value, turns colors off (https://no-color.org), and so does `TERM=dumb`.
 
@@ -253,7 +256,7 @@ def cut_names(text: str) -> str:
 
 
 def drop_logs(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a process without XLA's log lines, except those about a fatal error.
+    """Return an iterator over the lines of a process without XLA's log lines, except those about a fatal error.
 
     Important errors are raised as exceptions. If `TF_CPP_VMODULE` requests logs, all lines are yielded.
     """
@@ -267,6 +270,6 @@ def printable(text: str) -> str:
 
 
 def print_note(text: str) -> None:
-    """Print a message that is not part of an answer, in one write, since other threads print too."""
+    """Print a message that is not part of an answer to standard error, in one write since other threads print too."""
     sys.stderr.write(f"xla-inspect: {text}\n")
     sys.stderr.flush()

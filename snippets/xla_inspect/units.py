@@ -90,5 +90,5 @@ def shorten(text: str, length: int) -> str:
 
 
 def shorten_front(text: str, length: int) -> str:
-    """Return the end of text after an ellipsis, since paths and names differ at their ends."""
+    """Return text cut to a number of characters. An ellipsis replaces its start, since paths differ at their ends."""
     return text if len(text) <= length else f"…{text[1 - length :]}"

@@ -79,7 +79,7 @@ class ProgramNumbers:
             return self.measure(name)
 
     def measure(self, name: str) -> Quantity:
-        """Measure a number of the program.
+        """Return a number of the program, as a quantity to compare.
 
         Args:
             name: One of `MEASURES`, or `traces`.
@@ -223,7 +223,7 @@ class ProgramNumbers:
         raise BrokenError("\n".join(filter(None, (printable(sentence), self._tell("", [*rows], part)))))
 
     def _tell(self, name: str, rows: Sequence[str], part: str) -> str:
-        """Return the explanation of a number, and the changes since the record."""
+        """Return the lines of an explanation with those on the changes since the record, with unprintables escaped."""
         lines = [*rows]
         if self.record is None:
             lines.append("  There is no record to compare with.")
