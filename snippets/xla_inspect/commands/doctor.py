@@ -157,7 +157,7 @@ def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetChe
 
 
 def _compile(target: str) -> None:
-    """Compile a small program that is not in the cache."""
+    """Compile a small program for a target; no cache has it, since it contains the current time."""
     import numpy as np
 
     from xla_inspect.compilation import capture

@@ -51,7 +51,7 @@ _FEW = 3
 
 
 class ProgramHistory:
-    """The measured releases of one program and target.
+    """The history of one program and target: it measures releases, and finds the changes between them.
 
     Args:
         task: The program and its target.
@@ -184,7 +184,7 @@ class ProgramHistory:
         return read_probe(self.described[version], self.results[version], self.versions[version])
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
-        """Return a change of an answer with its cause."""
+        """Return the change of an answer between two releases, with its cause from their captures or log."""
         question, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
         # The releases between the two could not be measured, so any of them may have made the change.
@@ -243,7 +243,7 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
 
 
 def _tell(question: Question, measure: ReleaseMeasure) -> str:
-    """Return an answer as text."""
+    """Return the answer of a release to a question as text, such as `yes`, `1.5 MiB` or `12 (10 fusion, 2 copy)`."""
     value = measure.values.get(question.name)
     if value is None:
         return "unknown"

@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Print one stage of a program, as far as the compilation got, and return the exit status.
+    """Print one stage of a program or write it to a file, as far as the compilation got, and return the exit status.
 
     Raises:
         InspectError: As in `question.read_subject`; or the output file already exists.
@@ -207,7 +207,7 @@ def explain_gap(target: str) -> str:
 
 
 def _list_passes(capture: Capture) -> str:
-    """Return one line for each pass that changed the module."""
+    """Return the number of pass runs, followed by one line for each pass that changed the module."""
     rows = [f"{number:>3}  {change.pipeline}: {change.name}" for number, change in enumerate(capture.passes, start=1)]
     return "\n".join((f"{len(capture.runs)} pass runs, of which {len(rows)} changed the module:", *rows))
 
@@ -244,4 +244,4 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "code": _print_code,
     "capture": lambda capture: capture.to_json(),
 }
-"""The functions that print a stage, by its name."""
+"""The functions that return a stage of a capture as text, by the stage's name."""

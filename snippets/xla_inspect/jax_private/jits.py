@@ -18,7 +18,7 @@ JITS = "jax._src.pjit"
 def watch_jit(
     around_trace: Callable[..., Any], around_run: Callable[..., Any], before_step: Callable[[str], None]
 ) -> Iterator[None]:
-    """Route every call of a jitted function that misses JAX's fast path through two functions.
+    """Route calls of jitted functions that miss JAX's fast path through two functions within the `with` block.
 
     Args:
         around_trace: Called with JAX's own function, the jitted function, JAX's record of the `jit` options, and the

@@ -1,4 +1,4 @@
-"""Programs on their way from JAX to a compiler: lowered, placed on devices, compiled, parsed."""
+"""Access to JAX's lowering and compilation: contexts, clients, devices, compile requests, the profiler, HLO parsing."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> C
 
 
 def compile_call(call: CompileCall, devices: Sequence[jax.Device]) -> None:
-    """Compile a request that another process recorded.
+    """Compile a request that another process recorded, and discard the executable.
 
     Args:
         call: The compile request.
@@ -255,7 +255,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
 
 
 def count_work(module_text: str) -> dict[str, float]:
-    """Return the properties that XLA's HLO cost analysis computes for a module, by name."""
+    """Return the properties that XLA's HLO cost analysis computes for a module's text, such as `flops`, by name."""
     import jax
     from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # _hlo has no stub
 
@@ -271,7 +271,7 @@ def load_mlir() -> Any:  # noqa: ANN401 - a module of bindings
 
 
 def parse_hlo(module_text: str) -> str:
-    """Return a module as XLA prints it after parsing; raises RuntimeError with the parser's message on failure."""
+    """Return the text of a module as XLA prints it after parsing; raise RuntimeError if XLA's parser rejects it."""
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
     return str(_hlo.hlo_module_from_text(module_text).to_string())

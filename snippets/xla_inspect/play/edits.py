@@ -1,4 +1,4 @@
-"""The handling of one edit: its code's process, its compilations, and the events for the page."""
+"""The server's handling of one edit (a version of the page's code): its process, its compilations, and its events."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Edit:
         return path
 
     def _explain_end(self) -> dict[str, Any]:
-        """Return the failure to report when the code's process ended unexpectedly."""
+        """Return the failure, as `make_failure` does, to report when the code's process ended unexpectedly."""
         line = find_line(self.process.stacks, self.process.folder / self.request["file"])
         if self.process.excess == "time":
             message = f"the code was still running after {self.pool.limits.code:g} s"

@@ -47,7 +47,7 @@ OUTLINE = 5.0
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of an edit.
+    """The time and memory limits of one edit, which is a version of the code on the playground's page.
 
     Attributes:
         code: The time limit of the reader's code, in seconds.
@@ -106,7 +106,7 @@ class ProcessPool:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def compiler(self, kind: str) -> Compiler:
-        """Return the compiler for a kind of target."""
+        """Return the worker process that compiles for a kind of target, and start it if there is none."""
         with self._lock:
             if kind not in self._compilers:
                 self._compilers[kind] = Compiler(lambda: self._fork("compile_process:run_compiler", kind))

@@ -93,7 +93,7 @@ class ForkedProcess:
 
     @property
     def printed(self) -> str:
-        """The first part of the process's output."""
+        """The first 64 KiB of the text that the process has written to its standard output and error."""
         with self._reading:
             return self._printed if self.code is not None else self._read_output()
 

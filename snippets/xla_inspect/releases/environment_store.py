@@ -1,4 +1,4 @@
-"""The folder of environments in the user's cache: locks, sizes, and eviction of the least recently used."""
+"""The folder of JAX releases' environments in the user's cache: locks, sizes, and eviction of the oldest by use."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def list_installed(store: Path | None = None) -> tuple[str, ...]:
-    """Return the releases that have an installed environment."""
+    """Return the releases of JAX that have an installed environment, each once, in alphabetical order."""
     return tuple(sorted({folder.name.partition("-")[0] for folder in _list_whole(store or find_store())}))
 
 

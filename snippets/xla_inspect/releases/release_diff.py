@@ -192,12 +192,12 @@ class Drift:
 
     @cached_property
     def parameters(self) -> Mapping[str, SetChange]:
-        """The primitives of both releases whose parameters differ."""
+        """The added and removed parameters of each primitive that both releases have, without unchanged primitives."""
         return _compare_each(self.old.parameters, self.new.parameters)
 
     @cached_property
     def attributes(self) -> Mapping[str, SetChange]:
-        """The operations of both releases whose attributes differ."""
+        """The added and removed attributes of each operation that both releases have, without unchanged operations."""
         return _compare_each(self.old.attributes, self.new.attributes)
 
     @cached_property
@@ -219,7 +219,7 @@ class Drift:
 
     @cached_property
     def names(self) -> Mapping[str, SetChange]:
-        """The JAX modules whose public names differ, including modules that only one release has."""
+        """The added and removed public names of each JAX module that changed, also if only one release has it."""
         # A module that one release lacks is compared with an empty one.
         none: dict[str, Sequence[str]] = dict.fromkeys((*self.new.names, *self.old.names), ())
         return _compare_each({**none, **self.old.names}, {**none, **self.new.names})

@@ -30,11 +30,11 @@ class Boundary:
 
 
 class ReleaseSearch:
-    """A cache of measurements that measures each release at most once, when it is needed.
+    """A search for the releases at which answers change, which measures each release at most once, when needed.
 
     Args:
         versions: The releases, oldest first.
-        measure: Measures one release.
+        measure: The function that measures one release.
     """
 
     def __init__(self, versions: Sequence[str], measure: Callable[[str], ReleaseMeasure]) -> None:

@@ -1,4 +1,4 @@
-"""The event of a profile, in a form that all formats share."""
+"""The event of a profile in a form that all formats share, and the profile from which events are read."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def begin(stage: str) -> None:
 
 
 def say(message: Mapping[str, str]) -> None:
-    """Send a message to the parent process."""
+    """Send a message to the parent process, as a line of JSON on the original standard output."""
     print(json.dumps(message), file=TOLD, flush=True)
 
 
@@ -120,7 +120,7 @@ def logged(path: Path) -> Iterator[None]:
 
 
 def describe(error: BaseException, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an error's type, the first line of its message, and the line of the user's file that it came from."""
+    """Return an error as a dict of its type and first line (`failed`) and its line in the user's files (`place`)."""
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     place, step = "", error.__traceback__
     while step is not None:
