@@ -79,7 +79,7 @@ loss(step(params), x, y)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 1, and return its exit status."""
     return command.show_and_exit(command.build_parser("basics", DESCRIPTION, target=False), show, arguments)
 
 

@@ -52,7 +52,7 @@ FEW = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 3, and return its exit status."""
     parser = command.build_parser("hlo_dump", DESCRIPTION)
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="write every dump into this folder, which is created if it is missing"

@@ -1,4 +1,4 @@
-"""Phases 2 and 5 of the practice: the jaxpr of a function, and the additions of grad and vmap to it."""
+"""Phases 2 and 5 of the practice: the jaxpr of a model, and the equations and kernels that grad and vmap add."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ grad and vmap add."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 2 or, with `--phase 5`, phase 5, and return its exit status."""
     parser = command.build_parser("jaxpr_demo", DESCRIPTION)
     # Phase 5 is not part of the default output, since it contains answers to exercises of phases 3 and 4.
     parser.add_argument(
@@ -131,7 +131,7 @@ def show_transforms(paper: Paper, target: Target) -> None:
 
 
 def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
-    """Print the equations and kernels that `jax.grad` adds."""
+    """Print the jaxprs and the kernels of a loss and of its gradient, and the numbers that `jax.grad` adds."""
     import jax
 
     from xla_inspect.practice import Equations, compare_counts, models

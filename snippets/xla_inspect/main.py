@@ -59,12 +59,12 @@ ASKED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints all phases or marks exercises, and return its exit status."""
     return command.show_and_exit(build_parser(), show, arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser. Its help also explains how to set XLA's flags and how to use a GPU."""
+    """Return the command's argument parser. Its help also explains how to set XLA's flags and how to use a GPU."""
     commands = "\n".join(
         f"  python -m xla_inspect.{COMMANDS[phase.name]:<22} phase {phase.number}: {phase.title}, {phase.minutes} min"
         for phase in PHASES.values()

@@ -37,7 +37,7 @@ WASTE = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 4, and return its exit status."""
     parser = command.build_parser("optimization_compare", DESCRIPTION)
     parser.add_argument(
         "--predict",

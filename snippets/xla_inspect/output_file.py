@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Check that a file may be written.
+    """Raise an error unless a file may be written; nothing is written.
 
     Raises:
         InspectError: The file exists and must not be overwritten, or its folder does not exist.

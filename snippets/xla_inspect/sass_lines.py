@@ -1,4 +1,4 @@
-"""The PTX line of each line of a GPU's machine code, from the line table that the assembler writes."""
+"""A search for the PTX line of each line of a GPU's machine code (SASS), by assembling the PTX with a line table."""
 
 from __future__ import annotations
 

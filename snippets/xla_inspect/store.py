@@ -103,7 +103,7 @@ class Claim:
             time.sleep(0.02)
 
     def __enter__(self) -> Self:
-        """Return the claim, which was acquired when it was created."""
+        """Return the claim itself, which was acquired when it was created."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The output of commands: headings, wrapped prose, listings and tables, with colors only in a terminal."""
+"""The writer of the commands' output: headings, wrapped prose, listings and tables, with colors only in a terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONTINUED = " \\"
 
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
 _LONG_NAME = re.compile(r"(?<![^\s])([^\s=]{16})[^\s=]{129,}([^\s=]{16})(?![^\s])")
-"""A name of more than 160 characters, which is longer than a usual path and not the setting of a variable."""
+"""A word of more than 160 characters without `=`, which is longer than a usual path; its two ends are groups."""
 
 _LOG = re.compile(
     r"(?:[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./-]+\.(?:cc|h):\d+\] "
@@ -50,7 +50,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 class Paper:
-    """A stream for formatted output.
+    """A writer of formatted text to a stream.
 
     Args:
         stream: The stream.

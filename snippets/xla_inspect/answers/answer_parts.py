@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of an answer.
+    """A table in an answer.
 
     Attributes:
         columns: The headings, with the unit if all cells of a column share it.
@@ -41,7 +41,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Lines of code, such as a difference.
+    """Lines of code in an answer, such as a difference.
 
     Attributes:
         text: The lines.

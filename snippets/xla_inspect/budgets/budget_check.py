@@ -1,4 +1,4 @@
-"""The check of a program against its budget: every bound on every target, and the causes of violations."""
+"""The check of a program against its budget: every bound on every target, and the causes of changes."""
 
 from __future__ import annotations
 

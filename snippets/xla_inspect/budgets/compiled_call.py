@@ -1,4 +1,4 @@
-"""The fixture call `hlo(...)`: compile a function of a test for assertions."""
+"""The call `hlo(...)` of the pytest fixture, which compiles a function for assertions about the program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
     log: AssertionLog | None = None,
     **kwargs: Any,  # noqa: ANN401 - likewise
 ) -> CompiledProgram:
-    """Compile a function for a target, for assertions about the compiled program.
+    """Compile a function for a target, and return the program with its comparable numbers and its assertions.
 
     Args:
         function: The function, jitted or not, or a model of Flax, Equinox or Haiku.

@@ -1,4 +1,4 @@
-"""The measured numbers of one compiled program, compared with bounds and with records."""
+"""The measured numbers of one compiled program, and assertions that they satisfy bounds or match records."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class ProgramNumbers:
         return Fingerprint.of(self.capture, self.subject.call)
 
     def make_record(self) -> Record:
-        """Return a new record of the program.
+        """Return a new record of all numbers of the program; nothing is written to a file.
 
         Raises:
             BrokenError: The program does not compile.

@@ -1,4 +1,4 @@
-"""The causes of a violated bound: lines of Python and passes, for which the program is compiled again."""
+"""The explanations of a program's numbers: lines of Python, and passes, for which the program is compiled again."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status.
+    """Run `xla-inspect` with the given words, by default those of this process, and return its exit status.
 
     Commands that run the user's code run it in a separate process, see `child_process`.
     """
@@ -130,7 +130,7 @@ def _list_own_options(options: argparse.Namespace) -> list[str]:
 
 
 def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
-    """Run a command in this process, and return its exit status.
+    """Run a command in this process, print any error, and return the exit status.
 
     Args:
         arguments: The words of the command line, with the subcommand.

@@ -65,7 +65,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield the conflicts between the requirements and the versions of installed packages.
+    """Yield a problem for each conflict between the requirements and the versions of installed packages.
 
     Args:
         installed: The installed version of each package.
@@ -117,7 +117,7 @@ def admits(bounds: str, version: str) -> bool:
 
 
 def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield environment variables that prevent or slow down compilations.
+    """Yield a problem for each environment variable that prevents or slows down compilations.
 
     Args:
         environment: The environment variables.

@@ -81,7 +81,7 @@ class ProgramHistory:
         self.search = ReleaseSearch(span, self.measure)
 
     def find(self) -> ReleaseHistory:
-        """Measure releases and return the changes between them.
+        """Measure the releases that are needed, and return their measurements and the changes between them.
 
         Raises:
             InspectError: Fewer than two releases can be measured.
@@ -180,7 +180,7 @@ class ProgramHistory:
         return ReleaseMeasure(version, versions, values=values, notes=notes)
 
     def capture(self, version: str) -> Capture:
-        """Read the capture of a release that compiled the program. It is not stored, since captures are large."""
+        """Return the capture of a release that compiled the program, read anew each time since captures are large."""
         return read_probe(self.described[version], self.results[version], self.versions[version])
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
@@ -226,7 +226,7 @@ class ProgramHistory:
         )
 
     def say(self, text: str) -> None:
-        """Print a progress message with the seconds since the start."""
+        """Print a progress message with the seconds since the start to standard error."""
         print_note(f"{text} ({time.monotonic() - self.begun:.0f} s)")
 
 

@@ -119,7 +119,7 @@ CALLS: dict[str, Call] = {}
 
 
 def read_subject(request: Request, limit: float) -> Subject:
-    """Load the subject of a request.
+    """Load and return the subject of a request: a function, a script, a saved capture, a dump or a notebook's call.
 
     Args:
         request: The request.

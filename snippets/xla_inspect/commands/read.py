@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Print the modules of a dump, and return the exit status.
+    """Print the modules of a dump, or the contents of one of them, and return the exit status.
 
     Raises:
         InspectError: The dump cannot be read or has no module with the name, or the output file already exists.

@@ -123,7 +123,7 @@ _FIELDS = {"memory": "memory_report"}
 
 
 def _check_stage(options: argparse.Namespace) -> None:
-    """Check that the options apply to the requested stage.
+    """Raise an error unless the options apply to the requested stage.
 
     Raises:
         InspectError: An option applies only to another stage.

@@ -25,7 +25,7 @@ end_process: Callable[[int], None] | None = None
 """The function that ends this process with a status, or None outside of a command's own process, without a limit."""
 
 stacks: TextIO | None = None
-"""The file for the stack of code that blocks all other threads."""
+"""The file to which the stack of code that blocks all other threads is written, or None."""
 
 
 @contextmanager

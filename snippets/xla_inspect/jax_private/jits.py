@@ -85,7 +85,7 @@ def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX'
 
 @contextmanager
 def traced_before(inferred: Any, leaves: Sequence[Any]) -> Iterator[None]:  # noqa: ANN401 - what JAX's tracing returned
-    """Make traces within the `with` block return the result of an earlier trace.
+    """Make JAX's tracing within the `with` block return the result of an earlier trace instead of tracing.
 
     Args:
         inferred: The value that JAX's function returned to `watch_jit` for the earlier trace.

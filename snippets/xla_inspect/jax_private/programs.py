@@ -90,7 +90,7 @@ def find_layout(stage: jax.stages.Lowered) -> tuple[int, Any]:
 
 
 def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stages.Lowered:
-    """Return a lowered program for other devices: as many as before, in the given order, of one client.
+    """Return a copy of a lowered program for other devices: as many as before, in the given order, of one client.
 
     Its host callbacks are dropped, because only a run needs them, and a client without devices cannot use them.
     """
@@ -111,7 +111,7 @@ def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stage
 
 
 def replace_module(stage: jax.stages.Lowered, module: object) -> jax.stages.Lowered:
-    """Return a lowered program with another MLIR module, because JAX accepts only modules that it lowered itself."""
+    """Return a copy of a lowered program with another MLIR module, since JAX compiles only what it has lowered."""
     copied = copy(stage)
     lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
     lowering._hlo = module  # noqa: SLF001

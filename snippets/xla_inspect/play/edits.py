@@ -40,7 +40,7 @@ _EXCESSES = {
 
 @dataclass
 class Edit:
-    """An edit that the server is answering, or has answered.
+    """A version of the page's code that the server is compiling, or has compiled.
 
     Attributes:
         request: The page's request, already validated.
@@ -69,7 +69,7 @@ class Edit:
         return str(self.request["id"])
 
     def supersede(self) -> None:
-        """Stop, because a newer edit replaces this one."""
+        """Make `answer` stop in its thread, because a newer edit replaces this one."""
         # The edit waits in another thread for messages, so a message is what wakes it.
         self.process.messages.put({"kind": "superseded"})
 

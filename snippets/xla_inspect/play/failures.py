@@ -1,4 +1,4 @@
-"""The failures of edits in the form that the page expects: a kind, a message, a line and a hint."""
+"""The failures of the reader's code in the form that the page expects: a kind, a message, a line and a hint."""
 
 from __future__ import annotations
 

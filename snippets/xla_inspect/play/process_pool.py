@@ -1,4 +1,4 @@
-"""The pool of processes that answer edits, with their limits and the results of the latest edits."""
+"""The pool of processes that run and compile the code of the playground's pages, with the latest results."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Limits:
 
 
 class ProcessPool:
-    """The pool of processes that answer edits.
+    """The pool of processes that run and compile edits, which are versions of the code on the playground's page.
 
     Args:
         limits: The limits of each edit.
@@ -90,7 +90,7 @@ class ProcessPool:
             self.compiler(kind)
 
     def close(self) -> None:
-        """End every process, and remove the folder."""
+        """Kill every process of the pool, and remove its folder."""
         with self._lock:
             self._is_closed = True
             for edit in self._current.values():

@@ -34,8 +34,16 @@ class SentProgram:
     """A lowered program that can be pickled: a `NamedProgram` and a `CompilableProgram`.
 
     Attributes:
-        bytecode: The MLIR module with its locations.
+        name: The program's name.
+        source_file: The name of the file with the function.
         sources: The texts of the reader's files, by name.
+        bytecode: The MLIR module with its locations.
+        jaxpr: The text of the jaxpr.
+        jaxpr_locations: The same with the place of each line.
+        stablehlo: The text of the StableHLO module.
+        stablehlo_locations: The same with locations.
+        traced: The facts about its trace.
+        seconds: The time that lowering took.
     """
 
     name: str

@@ -107,7 +107,7 @@ class ForkedProcess:
         self._limits, self._begun = replace(self._limits, seconds=seconds), time.monotonic()
 
     def end(self, excess: Excess = "") -> None:
-        """End the process and its descendants."""
+        """Kill the process and its descendants, without waiting, and store the limit that they exceeded."""
         if self.code is None:
             self._is_ending = True
             self.excess = self.excess or excess

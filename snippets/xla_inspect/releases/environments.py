@@ -48,7 +48,7 @@ _UNFIT = re.compile(
 
 @dataclass(frozen=True)
 class Environment:
-    """The installation of a release.
+    """The installed Python environment of a JAX release.
 
     Attributes:
         version: The release of JAX.
@@ -64,7 +64,7 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """The path of the interpreter."""
+        """The path of the environment's Python interpreter."""
         return find_python(self.folder / "env")
 
     @property
@@ -75,7 +75,7 @@ class Environment:
 
 
 def find_python(environment: Path) -> Path:
-    """Return the interpreter of a virtual environment, on any operating system."""
+    """Return the path of the interpreter of a virtual environment, on any operating system."""
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 

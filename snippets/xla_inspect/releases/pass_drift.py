@@ -16,7 +16,7 @@ ALIKE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class PassDrift:
-    """The difference between two lists of passes.
+    """The difference between the lists of passes that two JAX releases run.
 
     Attributes:
         renamed: Pairs of the old and the new name of a pass.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A number that changed for one program on one target.
+    """A number of one program on one target that changed from one JAX release to a later one.
 
     Attributes:
         program: The program.
@@ -143,7 +143,7 @@ class Drift:
 
     @cached_property
     def rewritten(self) -> tuple[CodeChange, ...]:
-        """The programs with the same launches but mostly different code, largest change first."""
+        """The entries of `coded` in which at least half of the weighted operations differ, largest change first."""
         changes = [
             CodeChange(program, target, share, (_deepest(before), _deepest(after)), _subtract_code(before, after))
             for (program, target), (before, after) in self.coded.items()
@@ -161,7 +161,7 @@ class Drift:
         }
 
     def passes(self, kind: str) -> PassDrift:
-        """Return the difference between the passes that run on a kind of target."""
+        """Return the difference between the lists of passes that the releases run for a kind of target."""
         return compare_passes(self.old.passes.get(kind, ()), self.new.passes.get(kind, ()))
 
     @cached_property

@@ -50,7 +50,7 @@ class Target:
 
     @cached_property
     def versions(self) -> Mapping[str, str]:
-        """The packages that compile for this target, name to installed version."""
+        """The installed versions, by name, of the packages that compile for this target."""
         return {name: version for name in PACKAGES[self.kind] if (version := find_version(name))}
 
     @property
@@ -111,7 +111,7 @@ def count_devices(name: str) -> int:
 
 
 def available() -> dict[str, str]:
-    """Map each target to an empty string, or to the reason why this machine cannot compile for it.
+    """Return, for each target, an empty string or the reason why this machine cannot compile for it.
 
     JAX is not imported. If a package is missing, the reason says which one to install.
     """

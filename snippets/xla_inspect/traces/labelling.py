@@ -22,7 +22,7 @@ _PLAIN = (str, int, float, bool)
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The additional fields of an event.
+    """The label of an event: text for its name, and additional fields.
 
     Attributes:
         short: The text after the name, such as `model.py:12`.

@@ -81,7 +81,7 @@ class Timing:
 
 @dataclass
 class _Track:
-    """The events on one line of a profile, stored in 24 bytes each."""
+    """The starts, durations, keys and numbers of runs of the events on one line of a profile, in 24 bytes for each."""
 
     starts: array[float] = field(default_factory=lambda: array("d"))
     durations: array[float] = field(default_factory=lambda: array("d"))

@@ -1,4 +1,4 @@
-"""The main program, which does the tasks of a job."""
+"""The main program, which compiles or runs the programs that the tasks of a job name, and writes the results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ STAGE = ["loading"]
 
 
 def begin(stage: str) -> None:
-    """Report the stage that starts now."""
+    """Store the stage that starts now, and report it to the parent process."""
     STAGE[0] = stage
     say({"stage": stage})
 
@@ -89,7 +89,7 @@ def put_on_path(folder: str) -> None:
 
 
 def check_libtpu() -> None:
-    """Stop if another environment's libtpu would be loaded, because its results would belong to another release."""
+    """Exit with an error if the libtpu to load is another environment's, and thus belongs to another release."""
     import jax  # noqa: F401 - it decides which is loaded
 
     path = os.environ.get("TPU_LIBRARY_PATH", "")
