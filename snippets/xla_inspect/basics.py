@@ -1,4 +1,4 @@
-"""Phase 1 of the practice: jax.numpy, jit, grad and vmap, JAX compared with PyTorch, and a model as a pure function."""
+"""The command for phase 1 of the practice: jax.numpy, jit, grad, vmap, a comparison with PyTorch, and a pure model."""
 
 from __future__ import annotations
 

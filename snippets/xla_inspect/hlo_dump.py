@@ -1,4 +1,4 @@
-"""Phase 3 of the practice: the compiler's dump, HLO before and after optimization, and the jaxpr next to it."""
+"""The command for phase 3 of the practice: a dump's files, HLO before and after optimization, and the jaxpr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phases 2 and 5 of the practice: the jaxpr of a model, and the equations and kernels that grad and vmap add."""
+"""The command for phases 2 and 5 of the practice: a model's jaxpr, and the changes that grad and vmap make."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phase 4 of the practice: the compiler's changes, the passes that make them, and the resulting kernels."""
+"""The command for phase 4 of the practice: the compiler's changes, the passes that make them, and the kernels."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ type Part = str | Table | Hint | Listing
 
 
 class Tellable(Protocol):
-    """A value that prints as parts. The first part is the answer as one sentence."""
+    """The protocol of a value that yields its parts for printing. The first part is the answer as one sentence."""
 
     @property
     def holds(self) -> bool:

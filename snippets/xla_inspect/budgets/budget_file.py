@@ -1,4 +1,4 @@
-"""The budget file, `xla-budget.toml`: programs, their calls, and the bounds that each must satisfy."""
+"""The reader of the budget file, `xla-budget.toml`: programs, their calls, and the bounds that each must satisfy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of measured programs, with fingerprints of the programs and compilers, in a JSON file."""
+"""Records of measured programs, with fingerprints of the programs and compilers, read from and written to a file."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
 
 
 def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
-    """Return the availability of a kind of target and any problems, after compiling a small program for it."""
+    """Return the availability of a kind of target and any problems; unless `quick`, compile a small program for it."""
     obstacle = find_target(names[0]).obstacle
     # One target of each kind is enough, since all targets of a kind share the same compiler library.
     target = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])

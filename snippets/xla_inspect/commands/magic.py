@@ -26,7 +26,7 @@ _calls: dict[str, str] = {}
 
 
 class Shown:
-    """Answers in the forms for a notebook and for a terminal, with commands as typed in a cell."""
+    """Answers that a notebook shows as HTML and IPython as text, with commands as typed in a cell."""
 
     def __init__(self, answers: list[Any]) -> None:
         """Store the answers."""

@@ -126,7 +126,7 @@ class ProgramHistory:
         return InspectError(f"{message}\npass other releases with --from and --to, or fix the error")
 
     def measure(self, version: str) -> ReleaseMeasure:
-        """Compile the program under a release, and return the measurements."""
+        """Compile the program under a release, run it if requested, and return the measurements or the failure."""
         kind = self.task.target.kind
         try:
             requirements = (*list_requirements(version, kind), *self.options.install)
@@ -180,7 +180,7 @@ class ProgramHistory:
         return ReleaseMeasure(version, versions, values=values, notes=notes)
 
     def capture(self, version: str) -> Capture:
-        """Return the capture of a release that compiled the program, read anew each time since captures are large."""
+        """Return the capture of a release that compiled the program, read again each time since captures are large."""
         return read_probe(self.described[version], self.results[version], self.versions[version])
 
     def explain(self, boundary: Boundary) -> ReleaseChange:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the dump, and the form of the answer."""
+    """Add the options for the dump, and for the form of the answer."""
     parser.add_argument(
         "dump",
         metavar="DUMP[:MODULE]",

@@ -20,7 +20,7 @@ _lent = threading.local()
 
 @contextmanager
 def lent_context() -> Iterator[None]:
-    """Reuse an earlier MLIR context for lowering in this thread, and make it available to later threads.
+    """Reuse an earlier MLIR context for lowering within the `with` block, and make it available to later blocks.
 
     Creating a context takes longer than lowering most programs. JAX itself uses each context ten times, and caches it
     by thread; before 0.11, JAX creates one for each program, so none can be reused.
@@ -43,7 +43,7 @@ def lent_context() -> Iterator[None]:
 
 @contextmanager
 def lent_client(client: Any | None) -> Iterator[None]:  # noqa: ANN401 - the class has no public name to annotate with
-    """Give the target's client, or none, to lowering rules in this thread that need a client.
+    """Give the target's client, or none, to lowering rules that need a client within the `with` block.
 
     JAX knows only the clients of the platforms that it runs on, and a target is not one of these.
 

@@ -151,7 +151,7 @@ def begin_with_example() -> dict[str, Any]:
 
 
 def find_place(subject: str, file: str) -> dict[str, Any]:
-    """Return the name of the edited file, its package, and the folders from which it imports."""
+    """Return the name of the edited `file`, its `package`, and the `paths` of the folders from which it imports."""
     if not subject:
         return {"file": file, "package": "", "paths": []}
     path = Path(subject if subject.endswith(".py") else subject.rpartition(":")[0]).absolute()

@@ -1,4 +1,4 @@
-"""The folder of JAX releases' environments in the user's cache: locks, sizes, and eviction of the oldest by use."""
+"""The folder of JAX releases' environments in the user's cache: locks, sizes, and removal of those unused longest."""
 
 from __future__ import annotations
 
@@ -109,7 +109,10 @@ def _measure(folder: Path) -> int:
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether no process creates or uses an environment; on Windows true, as folders in use resist a rename."""
+    """Return whether no process creates or uses an environment.
+
+    On Windows, the result is true for every environment, since folders in use cannot be renamed there.
+    """
     try:
         # This mode does not create the file, so a folder without it is never free.
         with (folder / USED).open("r+", encoding="utf-8") as file:

@@ -48,7 +48,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
     logged: bool = True,
     niceness: int = 0,
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield each task with its result as soon as it is available; for a crash, the result describes the crash.
+    """Run tasks of compiling or running a program, and yield each with its result, or a description of its crash.
 
     Args:
         environment: The environment of the release.

@@ -1,4 +1,4 @@
-"""The changes from one JAX release to a later one, as data."""
+"""The changes from one recorded JAX release to a later one, computed from the results in both records."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def _subtract_forms[Key](pairs: Mapping[Key, tuple[Form, Form]]) -> dict[Key, di
 
 
 def _compare_counts(pairs: Iterable[tuple[Form, Form]]) -> SetChange:
-    """Return the added and removed names over all pairs of forms, in alphabetical order."""
+    """Return the primitives or operations that only the newer, or only the older forms of all pairs have, sorted."""
     old, new = set[str](), set[str]()
     for before, after in pairs:
         old |= before.counts.keys()

@@ -89,7 +89,7 @@ def put_on_path(folder: str) -> None:
 
 
 def check_libtpu() -> None:
-    """Exit with an error if the libtpu to load is another environment's, and thus belongs to another release."""
+    """Exit with an error if JAX would load another environment's libtpu, which belongs to another release."""
     import jax  # noqa: F401 - it decides which is loaded
 
     path = os.environ.get("TPU_LIBRARY_PATH", "")
@@ -99,7 +99,7 @@ def check_libtpu() -> None:
 
 @contextmanager
 def logged(path: Path) -> Iterator[None]:
-    """Redirect the output of this process and of the compilers to a file."""
+    """Redirect the output of this process and of the compilers to a file within the `with` block."""
     # Buffered text must reach the previous output before the descriptors change.
     sys.stdout.flush()
     sys.stderr.flush()

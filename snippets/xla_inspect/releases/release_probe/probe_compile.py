@@ -49,7 +49,7 @@ def find_devices(task: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def jit(call: Called) -> tuple[Any, dict[str, Any]]:
-    """Return the jitted function, and the settings that concern a mesh."""
+    """Return the jitted function of a call, and the settings of the call that concern a mesh (`mesh`, `specs`)."""
     import jax
 
     settings = dict(call.settings)
