@@ -40,7 +40,7 @@ def size(number: int) -> Size:
 
 
 def format_bytes(number: int) -> str:
-    """Return a number of bytes in the largest unit that it reaches, as in `1.5 MiB`. Below 1 KiB, the number is exact."""
+    """Return a number of bytes in the largest unit that it reaches, as in `1.5 MiB`. Below 1 KiB, it is exact."""
     value, unit = float(number), 0
     while value >= _STEP and unit < len(_UNITS) - 1:
         value, unit = value / _STEP, unit + 1

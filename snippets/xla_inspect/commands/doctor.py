@@ -1,4 +1,4 @@
-"""`xla-inspect doctor`: the targets that are available on this machine, and the obstacles to the others."""
+"""The command `xla-inspect doctor`, which prints this machine's available targets, obstacles and problems."""
 
 from __future__ import annotations
 

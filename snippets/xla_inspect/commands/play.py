@@ -1,4 +1,4 @@
-"""`xla-inspect play`: a local page to edit code and see the compiled program."""
+"""The command `xla-inspect play`, which serves a local page to edit code and see the compiled program."""
 
 from __future__ import annotations
 

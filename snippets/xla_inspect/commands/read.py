@@ -1,4 +1,4 @@
-"""`xla-inspect read`: the modules of a dump, or the contents and gaps of one module."""
+"""The command `xla-inspect read`, which lists the modules of a dump, or the contents and gaps of one module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect report`: one HTML file to step through the passes of a function."""
+"""The command `xla-inspect report`, which writes one HTML file to step through the passes of a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect show`: one stage of a program, in the terminal."""
+"""The command `xla-inspect show`, which prints one stage of a program or writes it to a file."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _has_sass(capture: Capture) -> bool:
 
 
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
-    """Return a capture with the requested stage, and the gaps on this machine with their remedies.
+    """Return a capture with the requested stage, and the gap on this machine with its remedy, or an empty string.
 
     Raises:
         InspectError: As in `Subject.capture`; or a saved capture lacks the contents to save.

@@ -1,4 +1,4 @@
-"""The results of a set of programs with one JAX release: plain data, small enough for version control."""
+"""The results of a set of programs with one JAX release, as plain data that is read from and written as JSON."""
 
 from __future__ import annotations
 
