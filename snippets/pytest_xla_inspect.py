@@ -1,7 +1,7 @@
-"""The pytest plugin of xla-inspect: the fixture `hlo`, by which a test asserts what a program is compiled to.
+"""The pytest plugin of xla-inspect: the fixture `hlo` for assertions about compiled programs, its options and hooks.
 
-It stands beside the package and not in it, since pytest imports it whenever it starts: it imports neither JAX nor the
-package, which sets what JAX has to find, before a test asks for the fixture.
+The plugin is outside of the package, because pytest imports it at every start. It imports JAX and the package, which
+sets environment variables for JAX, only if a test uses the fixture.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xla_inspect.budgets import CompiledProgram, Snapshots
 
 _ACCELERATORS = ("nvidiactl", "dxg", "kfd", "accel0", "vfio/0")
-"""Devices of a machine with an accelerator that JAX may be using."""
+"""The files in `/dev` whose presence shows that JAX may be using an accelerator."""
 _DEVICES = Path("/dev")
 _PLATFORMS = "JAX_PLATFORMS"
 _SHOWN = 4
@@ -30,7 +30,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what a run of tests takes."""
+    """Add the options `--xla-update` and `--xla-require-targets`, after `_choose_platform`."""
     _choose_platform()
     group = parser.getgroup("xla-inspect", "assertions about compiled programs")
     group.addoption("--xla-update", action="store_true", help="record what the programs of `hlo` are compiled to")
@@ -45,13 +45,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # pytest-xdist starts its processes in the same hook, so this one must come first.
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Give the environment back before other processes are started with it, which do as this one does."""
+    """Undo the choice of JAX's platform before pytest-xdist starts its processes, which make the choice themselves."""
     if getattr(session.config.option, "dist", "no") != "no" and not hasattr(session.config, "workerinput"):
         _leave_platform()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start JAX as the reader's settings say, where tests ask for `hlo`: whatever test comes first, it is the same."""
+    """Start JAX with the user's settings if a collected test uses `hlo`, so that the tests' order does not matter."""
     needs_hlo = any("hlo" in getattr(item, "fixturenames", ()) for item in session.items)
     if needs_hlo and not session.config.option.collectonly:
         with _lent_environment(session.config):
@@ -61,10 +61,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 @pytest.fixture
 def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgram]]:
-    """Compile a function for a target, and give what the test asserts of it; see `xla_inspect.budgets.hold_call`.
+    """Yield `hlo(function, *args, ...)`, which returns a `CompiledProgram`; see `xla_inspect.budgets.hold_call`.
 
     Raises:
-        InspectError: No such target or option, or arguments that do not go together.
+        InspectError: From the call: no such target or option, or arguments that do not go together.
     """
     with _lent_environment(request.config):
         from xla_inspect.budgets import AssertionLog, hold_call
@@ -88,7 +88,10 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test that passed, and compared or compiled something without asserting it; skip one without its target."""
+    """Run a test; fail it if it forgot to assert a number, comparison or program, and skip it without its target.
+
+    With `--xla-require-targets`, a test whose target is unavailable fails too.
+    """
     try:
         result = yield
     except Exception as error:
@@ -110,7 +113,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, Any]:
-    """Say below a failed comparison where the number comes from, and what changed since it was recorded."""
+    """Add to the report of a failed comparison the origin of its number, and the changes since the record."""
     report = yield
     log = item.stash.get(_LOG, None)
     if log is not None and report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
@@ -120,7 +123,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 
 def _list_places(traceback: Iterable[Any]) -> set[str]:
-    """Return the lines of the statements that failed, each as its file and number."""
+    """Return all lines of each statement in a traceback, as `FILE:LINE`."""
     return {
         f"{entry.frame.code.raw.co_filename}:{entry.lineno + 1 + more}"
         for entry in traceback
@@ -129,7 +132,7 @@ def _list_places(traceback: Iterable[Any]) -> set[str]:
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    """Say of a comparison how much was measured, against what, and where most of it comes from."""
+    """Return the first lines that explain a comparison with a `Quantity`, or None for a comparison of other values."""
     if op not in _TURNED or "xla_inspect.budgets" not in sys.modules:
         return None
     # A run without `hlo` must not import the package, so the check of the loaded modules comes first.
@@ -146,7 +149,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write what is recorded, beside the tests; each process adds what its own tests had."""
+    """Write the new records of the tests' programs next to the test files; each process adds those of its own tests."""
     for snapshots in session.config.stash.get(_SNAPSHOTS, {}).values():
         from xla_inspect import InspectError
 
@@ -169,9 +172,9 @@ def _find_snapshots(request: pytest.FixtureRequest) -> Snapshots:
 
 @contextmanager
 def _lent_environment(config: pytest.Config) -> Iterator[None]:
-    """Let the compilers find the environment that the package makes, and give the reader's own back.
+    """Set the package's environment variables inside the context, and restore the user's variables afterwards.
 
-    Where the reader imports the package themselves, as in their `conftest.py`, that is their environment.
+    If the user has imported the package, as in a `conftest.py`, its variables belong to the user and stay set.
     """
     first, was_there = _LENT not in config.stash, "xla_inspect" in sys.modules
     if first and not was_there:
@@ -199,14 +202,14 @@ def _lent_environment(config: pytest.Config) -> Iterator[None]:
 
 
 _chosen: list[str] = []
-"""The platform that this plugin chose for JAX, as long as it is in force."""
+"""The platform that this plugin chose for JAX; empty if it chose none or has undone the choice."""
 
 
 def _choose_platform() -> None:
-    """Let JAX run on the CPU while tests are collected, where it would anyway, for want of an accelerator.
+    """Set `JAX_PLATFORMS=cpu` for the collection of tests on Linux without an accelerator, unless it is set already.
 
-    Told so, it leaves the other compilers alone, which else do not start where their device is missing, and cannot be
-    asked afterwards. Files of tests make arrays as they are imported, and JAX starts with the first.
+    Otherwise, JAX would also try its other platforms, which fail without their devices and are then unusable for the
+    rest of the process. JAX starts with the first array, which a test file may create when it is imported.
     """
     if _PLATFORMS in os.environ or sys.platform != "linux" or "jax" in sys.modules:
         return
@@ -216,7 +219,7 @@ def _choose_platform() -> None:
 
 
 def _leave_platform() -> None:
-    """Take back what was chosen, from the environment and from JAX, unless the reader imported the package by then."""
+    """Undo `_choose_platform` in the environment and in JAX, unless the package has been imported in the meantime."""
     if not _chosen:
         return
     _chosen.clear()

@@ -26,7 +26,7 @@ _PIN = re.compile(r"\"([\w.-]+)(?:\[[^\]\"]*\])?==([\w.+]+)")
 
 
 class SealError(Exception):
-    """An error about a file that was changed by hand, or that other versions than the pinned ones produced."""
+    """An error about a sealed file: it was changed, is incomplete, or does not come from the pinned versions."""
 
 
 def seal(text: str) -> str:
@@ -82,7 +82,7 @@ def read_current(path: Path) -> dict[str, Any]:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a sealed file.
+    """Return the text of a sealed file after checking its hash.
 
     Raises:
         SealError: As for `read_sealed`.
@@ -107,7 +107,7 @@ def read_text(path: Path) -> str:
 
 
 def list_sealed(folder: Path = DATA) -> list[Path]:
-    """Return the sealed files in a folder."""
+    """Return the paths of all JSON files in a folder and its subfolders, sorted; their hashes are not checked."""
     return sorted(folder.rglob("*.json"))
 
 
@@ -121,7 +121,7 @@ def list_faults(folder: Path = DATA) -> Iterator[str]:
 
 
 def name_versions(versions: Mapping[str, str]) -> str:
-    """Return versions on one line, each followed by the pinned version if that differs."""
+    """Return versions on one line, each followed by the pinned version in parentheses if that differs."""
     return ", ".join(
         f"{name} {version}{f' (this build: {pinned})' if (pinned := _find_other(name, version)) else ''}"
         for name, version in versions.items()
@@ -135,14 +135,14 @@ def list_aged(versions: Mapping[str, str]) -> list[str]:
 
 
 def _find_other(name: str, version: str) -> str:
-    """Return the pinned version of a package if it differs from `version`, otherwise an empty string."""
+    """Return the pinned versions of a package, joined by "or", if `version` is none of them, else an empty string."""
     pinned = _read_pins().get(name, [version])
     return "" if version in pinned else " or ".join(pinned)
 
 
 @cache
 def _read_pins() -> dict[str, list[str]]:
-    """Return the pinned versions by package: the project's pins, then those of other compilers' scripts."""
+    """Return the pinned versions by package, from `pyproject.toml`, or else from other compilers' `run.py` scripts."""
     project = dict(_PIN.findall((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
     pins = {name: [version] for name, version in project.items()}
     for path in sorted((ROOT / "snippets" / "peers").glob("*/run.py")):

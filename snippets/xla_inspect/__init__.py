@@ -48,7 +48,7 @@ __all__ = [
 
 
 def _show_summary(capture: Capture) -> str:
-    """Return the HTML of a capture for a notebook."""
+    """Return the summary of a capture as HTML for a notebook."""
     from xla_inspect.answers import write_fragment
     from xla_inspect.questions.summary import summarize
 

@@ -1,4 +1,4 @@
-"""Phase 1 of the practice: jax.numpy, jit, grad and vmap, JAX compared with PyTorch, and a model as a pure function."""
+"""The command for phase 1 of the practice: jax.numpy, jit, grad, vmap, a comparison with PyTorch, and a pure model."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ loss(step(params), x, y)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 1, and return its exit status."""
     return command.show_and_exit(command.build_parser("basics", DESCRIPTION, target=False), show, arguments)
 
 
 def show(paper: Paper, _: argparse.Namespace) -> int:
-    """Print the phase."""
+    """Print phase 1, and return the exit status."""
     command.open_phase(paper, PHASE)
     start_jax()
     prompt, forecast = open_prompt(), Forecast(paper, PHASE)
@@ -97,7 +97,7 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
 
 
 def open_prompt() -> Prompt:
-    """Return a prompt with JAX and the model."""
+    """Return a Python prompt in which `jax`, `jnp`, and the functions `init`, `mlp` and `loss` are defined."""
     import jax
     import jax.numpy as jnp
 
@@ -107,7 +107,7 @@ def open_prompt() -> Prompt:
 
 
 def show_functions(paper: Paper, prompt: Prompt, forecast: Forecast) -> None:
-    """Print the section on arrays, and on the effects of jit, grad and vmap on simple functions."""
+    """Print the sections on arrays and on jit, grad and vmap of simple functions, and ask for two predictions."""
     paper.heading("1.1 Arrays: jax.numpy")
     paper.say("`jnp` follows NumPy's names and rules, with one difference that matters: an array never changes.")
     paper.show(prompt.type(ARRAYS), "pycon")
@@ -140,7 +140,7 @@ def show_functions(paper: Paper, prompt: Prompt, forecast: Forecast) -> None:
 
 
 def _count_elements(output: str) -> int:
-    """Return the number of elements of the first argument, according to its printed type."""
+    """Return the number of elements of `dot`'s first argument, from the type that `dot` printed in `output`."""
     (dimensions,) = re.findall(r"^dot sees [^[]*\[([\d,]*)\]", output, re.MULTILINE)
     return math.prod(map(int, dimensions.split(",")))
 
@@ -161,7 +161,7 @@ def show_pairs(paper: Paper, prompt: Prompt) -> None:
 
 
 def show_model(paper: Paper, prompt: Prompt) -> None:
-    """Print the model of the later phases, jitted and differentiated."""
+    """Print the section on the model: its source, and the results of running it jitted and differentiated."""
     from xla_inspect.practice import models
 
     paper.heading("1.6 A model as a pure function")

@@ -10,7 +10,7 @@ PROJECT_MARK = "pyproject.toml"
 
 
 def find_project(start: Path | None = None) -> Path | None:
-    """Return the nearest Python project, from `start` (default: the working folder) upwards, or None."""
+    """Return the nearest folder with a `pyproject.toml`, from `start` (default: working folder) upwards, or None."""
     start = (start or Path.cwd()).absolute()
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_MARK).is_file()), None)
 

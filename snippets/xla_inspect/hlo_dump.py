@@ -1,4 +1,4 @@
-"""Phase 3 of the practice: the compiler's dump, with its fusions, layouts and constants."""
+"""The command for phase 3 of the practice: a dump's files, HLO before and after optimization, and the jaxpr."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FEW = 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 3, and return its exit status."""
     parser = command.build_parser("hlo_dump", DESCRIPTION)
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="write every dump into this folder, which is created if it is missing"
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print the phase."""
+    """Print phase 3, and return the exit status."""
     command.open_phase(paper, PHASE)
     require(options.target)
     folder = getattr(options, "to", None)
@@ -104,7 +104,7 @@ def make_folder(folder: Path) -> None:
 
 
 def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
-    """Print the list of the dump's files, written to the user's folder or to a temporary one."""
+    """Dump a program into the user's folder, or a temporary one if it is None, and print the list of the files."""
     from xla_inspect.practice import models
 
     paper.heading(f"3.1 The dump, {title(target.name)}")
@@ -134,7 +134,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
 
 
 def _show_groups(paper: Paper, files: list[dump_folder.DumpFile], *, whole: bool) -> None:
-    """Print the files of a folder by group."""
+    """Print a table of the files of each group that has any."""
     for group, heading in dump_folder.GROUPS.items():
         members = [file for file in files if file.group == group]
         if members:
@@ -165,7 +165,7 @@ def _show_group(paper: Paper, heading: str, files: list[dump_folder.DumpFile], *
 
 
 def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
-    """Print ENTRY before and after optimization."""
+    """Print the module before optimization and ENTRY after it, and ask for the number of kernels."""
     before, after = capture.unoptimized_module, capture.module
     paper.heading("3.2 Read it: before")
     paper.say(
@@ -192,7 +192,7 @@ def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
 
 
 def show_fusions(paper: Paper, capture: Capture) -> None:
-    """Print the fusions, and the computation of one of them."""
+    """Print a table of all kernels, and the computation of the largest fusion."""
     module = capture.module
     fusions = list_fusions(module)
     paper.heading("3.4 Find the fusions")
@@ -210,7 +210,7 @@ def show_fusions(paper: Paper, capture: Capture) -> None:
 
 
 def show_layouts(paper: Paper, capture: Capture) -> None:
-    """Print the layouts of ENTRY."""
+    """Print the shape and the layout of each array in ENTRY, and the number of times that each layout occurs."""
     paper.heading("3.5 Find the layouts")
     rows = tables.list_layouts(capture)
     paper.say(
@@ -225,7 +225,7 @@ def show_layouts(paper: Paper, capture: Capture) -> None:
 
 
 def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
-    """Print the places of constants before and after optimization."""
+    """Print the constants with their places before and after optimization, and ask whether the kernel divides."""
     paper.heading("3.6 Find the constants")
     before, after = capture.unoptimized_module, capture.module
     guess = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))
@@ -247,7 +247,7 @@ def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
 
 
 def show_beside(paper: Paper, capture: Capture) -> None:
-    """Print the jaxpr next to both modules."""
+    """Print each equation of the jaxpr next to its HLO instructions before and after optimization."""
     from xla_inspect.practice import Equations, jaxpr_to_hlo, models
 
     equations = Equations(models.classify, models.PARAMS, models.X)

@@ -16,7 +16,7 @@ CHECKOUT = find_checkout()
 
 
 def install_line(*extras: str, checkout: Path | None = CHECKOUT) -> str:
-    """Return the command that installs a missing package.
+    """Return the command that installs a missing package: `uv sync` in a checkout, else `pip install`.
 
     Args:
         *extras: The extras of the wheel that contain it, such as `cuda`; none for a requirement of the wheel itself.

@@ -1,4 +1,4 @@
-"""Phases 2 and 5 of the practice: the jaxpr of a function, and the additions of grad and vmap to it."""
+"""The command for phases 2 and 5 of the practice: a model's jaxpr, and the changes that grad and vmap make."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ grad and vmap add."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 2 or, with `--phase 5`, phase 5, and return its exit status."""
     parser = command.build_parser("jaxpr_demo", DESCRIPTION)
     # Phase 5 is not part of the default output, since it contains answers to exercises of phases 3 and 4.
     parser.add_argument(
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print the requested phase."""
+    """Print phase 2 or phase 5, as `options.phase` requests, and return the exit status."""
     require(options.target)
     if options.phase == PHASE.number:
         show_jaxpr(paper)
@@ -55,7 +55,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
 
 def show_jaxpr(paper: Paper) -> None:
-    """Print phase 2."""
+    """Print phase 2: the jaxpr of a model, its primitives and data flow, and the things that a jaxpr lacks."""
     command.open_phase(paper, PHASE)
     start_jax()
     from xla_inspect.practice import Equations, explain, models
@@ -120,7 +120,7 @@ def _show_absent(paper: Paper, forecast: Forecast) -> None:
 
 
 def show_transforms(paper: Paper, target: Target) -> None:
-    """Print phase 5."""
+    """Print phase 5: the equations and kernels that grad and vmap add, compiled for the target."""
     command.open_phase(paper, TRANSFORMS)
     start_jax()
     forecast = Forecast(paper, TRANSFORMS, target)
@@ -131,7 +131,7 @@ def show_transforms(paper: Paper, target: Target) -> None:
 
 
 def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
-    """Print the equations and kernels that `jax.grad` adds."""
+    """Print the jaxprs and the kernels of a loss and of its gradient, and the numbers that `jax.grad` adds."""
     import jax
 
     from xla_inspect.practice import Equations, compare_counts, models
@@ -184,7 +184,7 @@ def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
 
 
 def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
-    """Print the dimensions and kernels that `jax.vmap` adds."""
+    """Print the jaxprs and kernels without and with `jax.vmap`, and the kernels of a gradient per example."""
     import jax
 
     from xla_inspect.practice import Equations, models
@@ -227,7 +227,7 @@ def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
 
 
 def _compare(paper: Paper, captures: dict[str, Capture]) -> None:
-    """Print a table of the costs of captures."""
+    """Print a table of the kernels, flops, and bytes of arguments, results and temporaries of captures by name."""
     rows = [
         (
             name,

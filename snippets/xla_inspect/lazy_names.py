@@ -1,4 +1,4 @@
-"""Names that a module exports but imports only when they are first used, since their modules are slow to import."""
+"""Lazy imports: a module's `__getattr__` that imports an exported name from its slow module at first use."""
 
 from __future__ import annotations
 

@@ -59,12 +59,12 @@ ASKED = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints all phases or marks exercises, and return its exit status."""
     return command.show_and_exit(build_parser(), show, arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser. Its help also explains how to set XLA's flags and how to use a GPU."""
+    """Return the command's argument parser. Its help also explains how to set XLA's flags and how to use a GPU."""
     commands = "\n".join(
         f"  python -m xla_inspect.{COMMANDS[phase.name]:<22} phase {phase.number}: {phase.title}, {phase.minutes} min"
         for phase in PHASES.values()
@@ -100,7 +100,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Mark exercises if an option requests it; otherwise print all phases in order."""
+    """Mark or list exercises, or show a hint or solution, if an option requests it; otherwise print all phases.
+
+    Returns:
+        The exit status.
+    """
     folder = options.exercises
     if options.check:
         flags.check()
@@ -129,7 +133,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
 
 def _pause(paper: Paper, name: str) -> None:
-    """Wait for the user before the next phase."""
+    """Wait until the user presses Enter for the next phase; outside of a terminal, do not wait."""
     phase = PHASES[name]
     command.ask_reader(paper, f"Press Enter for phase {phase.number}, {phase.title}; Ctrl-C ends.")
 

@@ -1,4 +1,4 @@
-"""Phase 4 of the practice: the compiler's changes, the passes that make them, and the resulting kernels."""
+"""The command for phase 4 of the practice: the compiler's changes, the passes that make them, and the kernels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WASTE = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
+    """Run the command that prints phase 4, and return its exit status."""
     parser = command.build_parser("optimization_compare", DESCRIPTION)
     parser.add_argument(
         "--predict",
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_guesses(text: str) -> tuple[int, int, int]:
-    """Return three numbers of kernels.
+    """Return the three predicted numbers of kernels from a text such as `1,2,1`.
 
     Raises:
         argparse.ArgumentTypeError: The text is not three whole numbers separated by commas.
@@ -63,7 +63,7 @@ def read_guesses(text: str) -> tuple[int, int, int]:
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print the phase."""
+    """Print phase 4, and return the exit status."""
     command.open_phase(paper, PHASE)
     require(options.target)
     start_jax()
@@ -86,7 +86,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
 
 def show_counts(paper: Paper, capture: Capture) -> None:
-    """Print operations by category before and after, and the kernels."""
+    """Print the number of operations by category before and after optimization, and a table of the kernels."""
     before, after = capture.unoptimized_module, capture.module
     paper.heading("4.2 Operations before and after")
     rows: list[tuple[str, int, int, str]] = tables.categories(before, after)
@@ -101,7 +101,7 @@ def show_counts(paper: Paper, capture: Capture) -> None:
 
 
 def show_passes(paper: Paper, capture: Capture, forecast: Forecast, guess: str) -> None:
-    """Print the changes of each pass, and the passes that removed the wasted work."""
+    """Print the change of each pass, the passes that removed the wasted work, and the answer to the user's guess."""
     paper.heading("4.4 The changes of each pass")
     paper.say("The passes run in this order. The table lists the passes that changed the text of the module.")
     rows = [(name, count, change) for name, change, count in tables.list_passes(capture)]
@@ -126,7 +126,7 @@ def show_passes(paper: Paper, capture: Capture, forecast: Forecast, guess: str) 
 
 
 def show_decisions(paper: Paper, capture: Capture) -> None:
-    """Print the compiler's decisions."""
+    """Print the compiler's decisions as a list of sentences."""
     paper.heading("4.5 The compiler's decisions")
     for decision in tables.list_decisions(capture):
         paper.item(decision)
@@ -134,7 +134,7 @@ def show_decisions(paper: Paper, capture: Capture) -> None:
 
 
 def show_predictions(paper: Paper, target: Target, guesses: tuple[int, int, int] | None, forecast: Forecast) -> None:
-    """Print three new programs, ask for predictions, and print the numbers of their kernels."""
+    """Print three new programs, ask for predictions unless `guesses` has them, and print their numbers of kernels."""
     from xla_inspect.practice import models
 
     paper.heading("4.6 Predict: how many kernels?")

@@ -1,4 +1,4 @@
-"""The output file of a command."""
+"""A check of a command's output file, and a function that writes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Check that a file may be written.
+    """Raise an error unless a file may be written; nothing is written.
 
     Raises:
         InspectError: The file exists and must not be overwritten, or its folder does not exist.
@@ -25,7 +25,7 @@ def check_output(path: Path, *, force: bool) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file.
+    """Write text to a file in UTF-8, and replace a file that exists.
 
     Raises:
         InspectError: The file cannot be written.

@@ -1,4 +1,4 @@
-"""The plural and the singular of a noun."""
+"""Functions that write a number with its noun, and that put nouns into the singular."""
 
 import re
 

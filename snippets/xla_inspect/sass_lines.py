@@ -1,4 +1,4 @@
-"""The PTX line of each line of a GPU's machine code, from the line table that the assembler writes."""
+"""A search for the PTX line of each line of a GPU's machine code (SASS), by assembling the PTX with a line table."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
         sass: Its SASS as `nvdisasm` prints it, after comments with the output of `ptxas`.
 
     Returns:
-        As many numbers as the SASS has lines; none if a tool is missing, fails or generates different code.
+        As many numbers as the SASS has lines; an empty tuple if a tool is missing, fails or generates different code.
     """
     architecture = ARCHITECTURE.search(ptx)
     tools = {name: _find(name, package) for name, package in TOOLS.items()}
@@ -72,7 +72,10 @@ def _trace(ptx: str, sass: str, architecture: str, tools: Mapping[str, Path | No
 
 
 def read_marks(marked: str, sass: str) -> tuple[int, ...]:
-    """Return the PTX line of each line of SASS from the same SASS with marks, or nothing if the two differ."""
+    """Return the PTX line of each line of SASS, read from the same SASS with line marks.
+
+    The result is an empty tuple if the two differ, or if no line has a mark.
+    """
     expected = sass.splitlines()
     head = next((at for at, line in enumerate(expected) if not line.startswith(HEADER)), len(expected))
     texts, lines, current = [], [0] * head, 0
@@ -97,7 +100,7 @@ def _locate(ptx: str, sass: str) -> Path | None:
 
 
 def _load(data: bytes) -> tuple[int, ...] | None:
-    """Return the stored lines, or None if the file is damaged."""
+    """Return the line numbers in the bytes of a cache file, or None if the file is damaged."""
     try:
         return tuple(map(int, json.loads(gzip.decompress(data))))
     # A damaged file only means that the lines are computed again.
@@ -115,7 +118,7 @@ def _find(tool: str, package: str) -> Path | None:
 
 
 def _run(tool: Path | None, *arguments: str) -> str | None:
-    """Return the output of a tool, or None if it is missing or fails."""
+    """Run a tool and return its standard output, or None if it is missing, fails, or exceeds the time limit."""
     if tool is None:
         return None
     try:

@@ -33,7 +33,7 @@ def suggest_name(name: str, names: Iterable[str], lead: str = "there are") -> st
 
 
 def suggest_file(path: Path) -> str:
-    """Return `; did you mean NAME?` for a file that does not exist, or a message about its missing folder."""
+    """Return `; did you mean NAME?` for a missing file, a message if its folder is missing, or an empty string."""
     if not path.parent.is_dir():
         return f"; there is no folder {path.parent}"
     near = list_nearest(path.name, sorted(entry.name for entry in path.parent.iterdir()))

@@ -53,7 +53,7 @@ def read_stored(path: Path) -> bytes | None:
 
 
 def lock(file: IO[str], *, shared: bool = False) -> bool:
-    """Lock a file until it is closed, and return false if another process has locked it.
+    """Try to lock a file until it is closed, without waiting, and return whether the lock was acquired.
 
     Windows has no such lock, so the result is always false there.
 
@@ -103,7 +103,7 @@ class Claim:
             time.sleep(0.02)
 
     def __enter__(self) -> Self:
-        """Return the claim, which was acquired when it was created."""
+        """Return the claim itself, which was acquired when it was created."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""The output of commands: headings, wrapped prose, listings and tables, with colors only in a terminal."""
+"""The writer of the commands' output: headings, wrapped prose, listings and tables, with colors only in a terminal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CONTINUED = " \\"
 
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
 _LONG_NAME = re.compile(r"(?<![^\s])([^\s=]{16})[^\s=]{129,}([^\s=]{16})(?![^\s])")
-"""A name of more than 160 characters, which is longer than a usual path and not the setting of a variable."""
+"""A word of more than 160 characters without `=`, which is longer than a usual path; its two ends are groups."""
 
 _LOG = re.compile(
     r"(?:[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./-]+\.(?:cc|h):\d+\] "
@@ -50,7 +50,7 @@ _CODE = re.compile(r"`([^`]+)`")
 
 
 class Paper:
-    """A stream for formatted output.
+    """A writer of formatted text to a stream.
 
     Args:
         stream: The stream.
@@ -159,7 +159,7 @@ class Paper:
         return _CODE.sub(lambda match: self._style(match[1], "strong"), text)
 
     def _paint(self, text: str, language: str) -> str:
-        """Return a highlighted listing if colors are on and Pygments is installed."""
+        """Return a listing, highlighted with escape sequences if colors are on and Pygments is installed."""
         if not self.colour or language == "text" or importlib.util.find_spec("pygments") is None:
             return text
         import pygments
@@ -172,7 +172,7 @@ class Paper:
 
 
 def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
-    """Return the output for an answer, of at most 80 columns, also in a pipe."""
+    """Return a `Paper` for an answer on a stream (default: standard output), of at most 80 columns, also in a pipe."""
     paper = open_paper(stream, environment)
     # In a child process, the stream is a pipe, so the parent process describes its terminal in a variable.
     columns = environment.get(TOLD, "")
@@ -181,13 +181,16 @@ def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, st
 
 
 def describe_terminal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variable that describes the terminal to a child process whose output goes through a pipe."""
+    """Return the environment variable that tells a child process, which writes to a pipe, the terminal's width.
+
+    Its value is an empty string if the stream has no colors.
+    """
     paper = open_paper(stream, environment)
     return {TOLD: str(paper.width) if paper.colour else ""}
 
 
 def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
-    """Return the output for a stream: colored and folded in a terminal, plain in a pipe or a file.
+    """Return a `Paper` for a stream: colored and folded in a terminal, plain in a pipe or a file.
 
     `NO_COLOR`, set to any value, turns colors off (https://no-color.org), and so does `TERM=dumb`.
 
@@ -253,7 +256,7 @@ def cut_names(text: str) -> str:
 
 
 def drop_logs(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a process without XLA's log lines, except those about a fatal error.
+    """Return an iterator over the lines of a process without XLA's log lines, except those about a fatal error.
 
     Important errors are raised as exceptions. If `TF_CPP_VMODULE` requests logs, all lines are yielded.
     """
@@ -267,6 +270,6 @@ def printable(text: str) -> str:
 
 
 def print_note(text: str) -> None:
-    """Print a message that is not part of an answer, in one write, since other threads print too."""
+    """Print a message that is not part of an answer to standard error, in one write since other threads print too."""
     sys.stderr.write(f"xla-inspect: {text}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Short texts for bytes, counts, times and shares."""
+"""Functions that format bytes, counts, times and shares as short texts, and that shorten texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def size(number: int) -> Size:
 
 
 def format_bytes(number: int) -> str:
-    """Return a number of bytes in the largest unit below it, as in `1.5 MiB`. Below 1 KiB, the number is exact."""
+    """Return a number of bytes in the largest unit that it reaches, as in `1.5 MiB`. Below 1 KiB, it is exact."""
     value, unit = float(number), 0
     while value >= _STEP and unit < len(_UNITS) - 1:
         value, unit = value / _STEP, unit + 1
@@ -50,7 +50,7 @@ def format_bytes(number: int) -> str:
 
 
 def format_amount(number: float) -> str:
-    """Return a number with a metric prefix and at most three digits, as in `4.19 M`."""
+    """Return a number as text with a metric prefix and at most three digits, as in `4.19 M`, without a unit."""
     for prefix, least in _PREFIXES:
         if number >= _ROUNDED_UP * least:
             return f"{number / least:.3g} {prefix}"
@@ -70,7 +70,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_share(share: float, digits: int = 0) -> str:
-    """Return a share as a percentage, which is 0% only for exactly 0 and 100% only for exactly 1."""
+    """Return a share from 0 to 1 as a percentage, such as `12%`; a share near 0 or 1 becomes `<1%` or `>99%`."""
     step = 10.0 ** -(digits + 2)
     # Rounding would show a small share as 0%, which would look like none.
     if 0 < share < step:
@@ -90,5 +90,5 @@ def shorten(text: str, length: int) -> str:
 
 
 def shorten_front(text: str, length: int) -> str:
-    """Return the end of text after an ellipsis, since paths and names differ at their ends."""
+    """Return text cut to a number of characters. An ellipsis replaces its start, since paths differ at their ends."""
     return text if len(text) <= length else f"…{text[1 - length :]}"

@@ -58,7 +58,7 @@ def as_signed(value: int) -> int:
 
 
 def as_float(bits: int) -> float:
-    """Return the floating-point number with the given 64 bits."""
+    """Return the floating-point number whose 64 bits are given as an integer."""
     return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
 
 
@@ -102,7 +102,7 @@ _LENGTHS = {"string": (_TEXT, _TEXTS), "bytes": (_PART, _PARTS), "message": (_PA
 
 
 def lay_out(fields: Iterable[Field]) -> Layout:
-    """Return the layout of a message's fields for `read_message`. Repeated numbers may be packed or separate."""
+    """Return the layout of a message's fields for `read_message`, which reads repeated numbers packed or separate."""
     layout: dict[int, tuple[str, int]] = {}
     for number, name, kind, repeated in fields:
         tag = number << 3

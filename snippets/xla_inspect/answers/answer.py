@@ -36,7 +36,7 @@ class Answer:
         cls._repr_pretty_ = lambda self, printer, _: printer.text(str(self))  # type: ignore[attr-defined]  # IPython's
 
     def _repr_html_(self) -> str:
-        """Show the answer in a notebook."""
+        """Return the answer as HTML, which a notebook shows."""
         from xla_inspect.answers.answer_html import write_fragment
 
         return write_fragment(self)

@@ -47,7 +47,7 @@ def write_page(answers: Iterable[Tellable], title: str, missing: Mapping[str, st
 
 
 def write_fragment(answer: Tellable) -> str:
-    """Return an answer as one element."""
+    """Return an answer as one HTML element."""
     return f'<div class="xla-answer">{"".join(_write_parts(answer))}</div>'
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of an answer.
+    """A table in an answer.
 
     Attributes:
         columns: The headings, with the unit if all cells of a column share it.
@@ -41,7 +41,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Lines of code, such as a difference.
+    """Lines of code in an answer, such as a difference.
 
     Attributes:
         text: The lines.
@@ -69,7 +69,7 @@ type Part = str | Table | Hint | Listing
 
 
 class Tellable(Protocol):
-    """A value that prints as parts. The first part is the answer as one sentence."""
+    """The protocol of a value that yields its parts for printing. The first part is the answer as one sentence."""
 
     @property
     def holds(self) -> bool:

@@ -18,7 +18,7 @@ CONTINUED_INDENT = "  "
 
 
 def print_answer(answer: Tellable, paper: Paper) -> None:
-    """Print an answer.
+    """Print the parts of an answer in their order, with the first as a verdict.
 
     Args:
         answer: The answer.
@@ -40,7 +40,7 @@ def print_answer(answer: Tellable, paper: Paper) -> None:
 
 
 def _print_listing(listing: Listing, paper: Paper) -> None:
-    """Print the beginning of a listing. An HTML page has all of it."""
+    """Print the title and the first lines of a listing. An HTML page has all of its lines."""
     lines = listing.text.splitlines()
     paper.heading(listing.title)
     paper.show("\n".join(lines[:MOST_LINES]), "diff")
@@ -89,7 +89,7 @@ def fold_command(command: str, width: int) -> list[str]:
 
 
 def print_text(answer: Tellable) -> str:
-    """Return an answer as printed to a terminal without colors."""
+    """Return the text that a command prints for an answer in a terminal without colors."""
     stream = io.StringIO()
     print_answer(answer, Paper(stream, width=ANSWER_WIDTH, fold=True, indent="  "))
     return stream.getvalue().rstrip()

@@ -36,7 +36,7 @@ class LineTotal:
 
 
 def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
-    """Return the totals of lines, the largest first.
+    """Return the number and the summed amount of the launches of each line, the largest amount first.
 
     Args:
         rows: The line, the line's text and the amount of each launch.
@@ -51,7 +51,7 @@ def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
 
 
 def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
-    """Return the totals by scope of the line that has at least half of the amount, or nothing if no line has.
+    """Return the totals by scope of the line with at least half of the amount; none without such a line or two scopes.
 
     Launches without a known line count as one line.
 
@@ -70,7 +70,7 @@ def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
 
 
 def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[..., str], unit: str = "launches") -> Table:
-    """Return the table of the largest scopes of one line, like the table of lines of `tell_lines`."""
+    """Return a table of the six largest scopes of one line, like the table of lines of `tell_lines`."""
     table = tell_lines([replace(scope, where="", text=name_scope(scope)) for scope in scopes], what, show)
     rest = f" (the {FEW_LINES} largest of {len(scopes)})" if len(scopes) > FEW_LINES else ""
     place = f"in {scopes[0].where}" if scopes[0].where else f"for {unit} without a line"
@@ -78,12 +78,12 @@ def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[..., str]
 
 
 def name_scope(total: LineTotal) -> str:
-    """Return the scope of a total for a table."""
+    """Return the scope of a total, or `no scope` if it is empty."""
     return total.text or "no scope"
 
 
 def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) -> Table:
-    """Return the table of the largest lines.
+    """Return a table of the six largest lines, with amount, share, number of launches and source text.
 
     Args:
         lines: All lines, the largest first.

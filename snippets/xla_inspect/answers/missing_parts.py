@@ -1,4 +1,4 @@
-"""The parts that a capture of a dump lacks, as a sentence of an answer."""
+"""The parts that a capture lacks, with the reasons, by field and as a sentence for an answer."""
 
 from __future__ import annotations
 

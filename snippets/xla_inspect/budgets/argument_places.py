@@ -1,4 +1,4 @@
-"""Checks that arguments are updated in place: donated, reused by a result, and never copied."""
+"""A search for the arrays of an argument that a program does not update in place: not reused, or copied whole."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
 
 
 def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield the arrays of an argument whose memory no result reuses, each with the name to ask `why` about.
+    """Yield each array of an argument whose memory no result reuses: a sentence, and the name to ask `why` about.
 
     Args:
         capture: The program.
@@ -82,7 +82,7 @@ def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterato
 
 
 def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield the arrays of an argument that are copied whole, and results of their size, each with a name for `why`.
+    """Yield each whole copy of an argument's array or of a result of its size: a sentence, and the copy's name.
 
     Args:
         capture: The program.

@@ -15,7 +15,7 @@ class BrokenError(AssertionError):
 
 
 class AssertionLog:
-    """The assertions of one test.
+    """The log of one test's compilations, comparisons and assertions.
 
     Attributes:
         compiled: The programs that the test compiled, by name and line.
@@ -33,7 +33,7 @@ class AssertionLog:
         self._open: dict[int, tuple[Quantity | Verdict, str]] = {}
 
     def note_made(self, number: Quantity | Verdict, where: str) -> None:
-        """Record a number or a comparison that the test has not used yet."""
+        """Record a number or a comparison that the test has not used yet, with its line as FILE:LINE."""
         self._open[id(number)] = (number, where)
 
     def note_use(self, number: object) -> None:
@@ -41,7 +41,7 @@ class AssertionLog:
         self._open.pop(id(number), None)
 
     def note_asserted(self, verdict: Verdict) -> None:
-        """Record that a comparison was asserted."""
+        """Record that a comparison was asserted, and whether it failed."""
         # A failing comparison counts as asserted too, since a test that reports an error has not forgotten its
         # assertion.
         self.asserted = True
@@ -50,7 +50,7 @@ class AssertionLog:
             self.broken.append((verdict, where))
 
     def find_forgotten(self) -> str:
-        """Describe what a passed test forgot to assert, or return an empty string."""
+        """Return a message about the numbers, comparisons or program that no assertion uses, or an empty string."""
         if self._open:
             return "\n".join(f"{shorten_path(where)}: {number.forgotten}" for number, where in self._open.values())
         if self.compiled and not self.asserted:

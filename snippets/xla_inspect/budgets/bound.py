@@ -50,7 +50,7 @@ class Bound:
         sign: One of `OPERATORS`.
         number: The limit; None for the recorded number.
         slack: The amount that is added to the recorded number.
-        share: The share of the recorded number that is added to it.
+        share: The share of the recorded number that is added to it, such as 0.05 for `recorded + 5 %`.
     """
 
     sign: str
@@ -70,7 +70,7 @@ class Bound:
 
 
 def read_amount(value: object, unit: Unit, what: str = "a number") -> float:
-    """Read an amount from a number or from text such as `9 GiB` or `1.5 G`.
+    """Return the amount in a number or in text such as `9 GiB` or `1.5 G`, in bytes, flops or as a count.
 
     Args:
         value: A number of any kind, or text.
@@ -120,7 +120,7 @@ def _read_text(text: str, unit: Unit, what: str) -> float:
 
 
 def read_bound(value: object, unit: Unit, what: str) -> Bound:
-    """Read a bound from a number or text; a number without a sign is an upper limit.
+    """Return the bound that a number or text describes; a number without a sign is an upper limit.
 
     Args:
         value: A number, or text such as `<= 14`, `< 9 GiB`, `recorded` or `recorded + 5 %`.
@@ -150,7 +150,7 @@ def _read_slack(sign: str, text: str | None, unit: Unit, what: str) -> Bound:
 
 
 def show_amount(number: float, unit: Unit) -> str:
-    """Format a number in its unit."""
+    """Return a number as text in its unit, such as `9 GiB`, `1.5 G flops` or `1,024`."""
     if unit == "bytes":
         # A difference of two sizes may be negative, which `format_bytes` does not accept.
         return format_bytes(int(number)) if number >= 0 else f"-{format_bytes(int(-number))}"

@@ -1,4 +1,4 @@
-"""The check of a program against its budget: every bound on every target, and the causes of violations."""
+"""The check of a program against its budget: every bound on every target, and the causes of changes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ type Outcome = Literal["holds", "broken", "missing", "unknown"]
 record to compare with or if the bound refers to something that the program does not have."""
 
 MISSING = "target"
-"""The claim of a row for a missing target."""
+"""The value of `Checked.claim` for a target that this machine cannot compile for."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One bound of one program on one target.
+    """The result of checking one bound or assertion of one program on one target.
 
     Attributes:
         program: The name of the program in the file.
@@ -163,4 +163,4 @@ _CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], object]] = {
     "fits": lambda program, claim: program.fits(claim.given),
     "collectives": _hold_traffic,
 }
-"""The checks of assertions that are not bounds on a number."""
+"""The functions that assert claims other than bounds on the numbers in `MEASURES`, by the claims' names."""

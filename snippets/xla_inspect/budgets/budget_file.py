@@ -1,4 +1,4 @@
-"""The budget file, `xla-budget.toml`: programs, their calls, and the bounds that each must satisfy."""
+"""The reader of the budget file, `xla-budget.toml`: programs, their calls, and the bounds that each must satisfy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ peak = "< 9 GiB"
 
 @dataclass(frozen=True)
 class Budget:
-    """One program of the file.
+    """One program of a budget file, with its targets, its call and its claims.
 
     Attributes:
         name: The name of the program in the file.
@@ -56,10 +56,10 @@ class Budget:
 
 
 def read_budgets(path: Path) -> tuple[Budget, ...]:
-    """Read the programs of a file with their bounds.
+    """Return the programs of a budget file with their bounds.
 
     Raises:
-        InspectError: There is no such file, it is not TOML, or it has an unknown key; the message suggests a close one.
+        InspectError: There is no such file, it is not TOML, or it has no program, an unknown key or an invalid value.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Records of measured programs, with fingerprints of the programs and compilers, in a JSON file."""
+"""Records of measured programs, with fingerprints of the programs and compilers, read from and written to a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Record:
     Attributes:
         fingerprint: The fingerprint of the program and its compiler.
         numbers: The measured numbers by name, such as `peak`.
-        tally: The counts by source line.
+        tally: The counts of kernels, collectives and memory by source line.
     """
 
     fingerprint: Fingerprint
@@ -38,7 +38,7 @@ class Record:
 
     @classmethod
     def read(cls, data: object, where: str) -> Self:
-        """Read a record that `to_json` wrote.
+        """Return the record that `to_json` returned as JSON data; `where` names its place in errors.
 
         Raises:
             InspectError: The data is not a record.
@@ -59,7 +59,7 @@ class Record:
 
 
 def read_records(path: Path, *, anew: bool = False) -> dict[str, Record]:
-    """Read the records of a file by their keys; a missing file has no records.
+    """Return the records of a file by their keys; a missing file has no records.
 
     Args:
         path: The file.
@@ -97,15 +97,15 @@ def _read(path: Path) -> dict[str, Record]:
 
 
 def write_records(path: Path, records: Mapping[str, Record], *, keep: bool = True) -> None:
-    """Write records into a file; records with other keys remain, even if another process writes at the same time.
+    """Write records into a file, and keep its other records, even if another process writes at the same time.
 
     Args:
         path: The file.
         records: The records by their keys.
-        keep: Whether records with other keys remain.
+        keep: Whether records with other keys remain; otherwise, they are removed.
 
     Raises:
-        InspectError: The file cannot be written.
+        InspectError: The file cannot be written, or its other records cannot be read.
     """
     # The claim locks the file, so that concurrent writers do not lose each other's records.
     with store.Claim(path):

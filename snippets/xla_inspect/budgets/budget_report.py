@@ -47,7 +47,7 @@ class BudgetReport(Answer):
         return all(row.outcome == "holds" for row in self.rows)
 
     def list_rows(self, outcome: Outcome) -> Sequence[Checked]:
-        """Return the bounds with an outcome."""
+        """Return the rows with the given outcome."""
         return [row for row in self.rows if row.outcome == outcome]
 
     @property

@@ -14,12 +14,12 @@ __tracebackhide__ = True
 
 
 def refuse(where: str, value: object, form: str) -> InspectError:
-    """Return the error about a value of the wrong form."""
+    """Return, but do not raise, the error about a value that is not of the given form."""
     return InspectError(f"{where} must be {form}, not {value!r:.80}")
 
 
 def _accept(form: str, is_fit: Callable[[Any], bool]) -> Callable[[str, Any], Any]:
-    """Return a reader for values of one form, such as "true or false"."""
+    """Return a function that returns a value of the given form unchanged, and raises InspectError for another value."""
 
     def read(where: str, value: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
         if not is_fit(value):
@@ -46,7 +46,7 @@ read_options = _accept(
 
 
 def read_texts(where: str, value: object) -> tuple[str, ...]:
-    """Read one text or a list of texts.
+    """Return the one text or the list of texts that a value is, as a tuple.
 
     Raises:
         InspectError: The value has another form.
@@ -55,10 +55,10 @@ def read_texts(where: str, value: object) -> tuple[str, ...]:
 
 
 def read_targets(where: str, value: object) -> tuple[str, ...]:
-    """Read one existing target or a list of existing targets.
+    """Return the one target or the list of targets that a value is, as a tuple.
 
     Raises:
-        InspectError: The value has another form.
+        InspectError: The value has another form, or a target does not exist.
     """
     for name in read_texts(where, value):
         try:
@@ -70,7 +70,7 @@ def read_targets(where: str, value: object) -> tuple[str, ...]:
 
 
 def read_arguments(where: str, value: object) -> tuple[str, ...]:
-    """Read numbers or names of arguments.
+    """Return one number or name of an argument, or a list of them, as a tuple of texts.
 
     Raises:
         InspectError: The value has another form.

@@ -30,12 +30,12 @@ class Claim:
     given: Any
 
     def __str__(self) -> str:
-        """Return the claim in few words."""
+        """Return the name of the claim and its bound or arguments, such as `peak < 9 GiB`."""
         return f"{self.name} {_show(self.given)}".strip()
 
 
 def read_claims(where: str, key: str, value: Any) -> list[Claim]:  # noqa: ANN401 - whatever stands in the file
-    """Read the claims of a key of a program.
+    """Return the claims that a key of a program in the budget file makes, after checking the form of its value.
 
     Args:
         where: The name of the place in errors.
@@ -52,7 +52,7 @@ def read_claims(where: str, key: str, value: Any) -> list[Claim]:  # noqa: ANN40
 
 
 def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
-    """Read one list of names or several lists."""
+    """Return one claim of `one_kernel` or `apart` for a list of names, or one for each of several lists."""
     lists = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     # The place ends with the key, as in `FILE: [step]: apart`, and two keys share this reader.
     key = where.rpartition(" ")[2]

@@ -1,4 +1,4 @@
-"""The traffic of collectives of one kind and axis, which does not depend on the form that the compiler chooses."""
+"""The traffic of some of a program's collectives, as numbers that a test can compare with bounds."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CollectiveTraffic:
 
     @property
     def count(self) -> Quantity:
-        """The number of runs in one step."""
+        """The number of runs in one step, counting every iteration of a loop; once if the number is unknown."""
         # A collective in a loop with an unknown number of iterations runs at least once.
         return self._count(f"runs of {self._name}", sum(exchange.runs or 1 for exchange in self._exchanges), "")
 

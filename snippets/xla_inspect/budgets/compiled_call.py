@@ -1,4 +1,4 @@
-"""The fixture call `hlo(...)`: compile a function of a test for assertions."""
+"""The call `hlo(...)` of the pytest fixture, which compiles a function for assertions about the program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
     log: AssertionLog | None = None,
     **kwargs: Any,  # noqa: ANN401 - likewise
 ) -> CompiledProgram:
-    """Compile a function for a target, for assertions about the compiled program.
+    """Compile a function for a target, and return the program with its comparable numbers and its assertions.
 
     Args:
         function: The function, jitted or not, or a model of Flax, Equinox or Haiku.
@@ -69,7 +69,7 @@ _OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnam
 
 
 def _read_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments with texts of shapes read; any other text is an argument of the function."""
+    """Return the arguments, with each text of shapes such as `f32[64]` replaced by the shapes; other texts remain."""
     arguments: list[Any] = []
     for argument in args:
         # One text may list the shapes of several arguments, so it can extend the list by more than one element.
@@ -78,7 +78,7 @@ def _read_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _split(option: str, arguments: Arguments) -> dict[str, Any]:
-    """Return the options of `jax.jit` for donated or static arguments.
+    """Return the keyword arguments of `jax.jit` for donated or static arguments.
 
     Raises:
         InspectError: A value is neither a number nor a name.

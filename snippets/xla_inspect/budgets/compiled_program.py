@@ -36,7 +36,7 @@ class CompiledProgram(ProgramNumbers):
     """
 
     def collectives(self, kind: str = "", *, over: str = "") -> CollectiveTraffic:
-        """Return the traffic between devices.
+        """Return the traffic of the program's collectives, or only of those of a kind or over an axis.
 
         Args:
             kind: A kind such as `all-reduce`, or an empty string for all kinds.
@@ -58,7 +58,7 @@ class CompiledProgram(ProgramNumbers):
         return CollectiveTraffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
 
     def _begin(self) -> None:
-        """Record an assertion about the compiled program.
+        """Record in the log that the test asserts something, and require that the program compiles.
 
         Raises:
             BrokenError: The program does not compile.
@@ -149,7 +149,7 @@ class CompiledProgram(ProgramNumbers):
         return find_argument(self.capture, self.subject.call, argument)
 
     def _explain(self, facts: Iterable[tuple[str, str]]) -> list[str]:
-        """Return lines about the facts, each followed by its explanation."""
+        """Return a line for each fact, a pair (sentence, name), followed by the lines that explain the name."""
         return [line for fact, name in facts for line in (f"    {fact}", *self._causes.tell_finding(name))]
 
     def one_kernel(self, *names: str) -> Literal[True]:

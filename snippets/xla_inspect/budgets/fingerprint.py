@@ -64,7 +64,7 @@ class Fingerprint:
 
     @classmethod
     def read(cls, data: object, where: str) -> Self:
-        """Read a fingerprint that `to_json` wrote.
+        """Return the fingerprint that `to_json` returned as JSON data; `where` names its place in errors.
 
         Raises:
             InspectError: The data is not a fingerprint.
@@ -85,7 +85,7 @@ class Fingerprint:
         return [name for name, text in self.sources.items() if now.sources.get(name, text) != text]
 
     def blame(self, now: Fingerprint) -> Blame:
-        """Return the cause of the change; the compiler alone is the cause if code, call and options are the same."""
+        """Return the cause of the change since this record: only the compiler if code, call and options are equal."""
         compiler = dict(self.versions) != dict(now.versions)
         code = bool(self.changed_files(now)) or self.call != now.call or self.libraries != now.libraries
         options = dict(self.options) != dict(now.options)
@@ -98,7 +98,7 @@ class Fingerprint:
         return "both" if code or options else "compiler"
 
     def tell(self, now: Fingerprint) -> str:
-        """Describe the changes since the record."""
+        """Return sentences that name the changes from this fingerprint, which was recorded, to the current one."""
         versions = _name_changes(self.versions, now.versions)
         libraries = _name_changes(self.libraries, now.libraries)
         options = _name_changes(self.options, now.options)
@@ -133,14 +133,14 @@ def _hash(text: str) -> str:
 
 @cache
 def _list_packages() -> Mapping[str, tuple[str, ...]]:
-    """Return the packages by their import names."""
+    """Return the names of the installed distributions by the import names of their packages."""
     # The metadata may list the same distribution several times for one import name.
     distributions = importlib.metadata.packages_distributions()
     return {name: tuple(dict.fromkeys(owners)) for name, owners in distributions.items()}
 
 
 def _find_libraries(capture: Capture) -> dict[str, str]:
-    """Return the versions of the packages whose files occur in the program's stack frames."""
+    """Return the versions, by name, of the packages other than JAX whose files are in the program's stack frames."""
     # The user's own files have hashes in `sources`, so only files of other packages count as libraries.
     files = {frame.file for chain in capture.frames.values() for frame in chain} - {*capture.sources}
     # Files of a package start with its import name; a name without a folder belongs to no package.

@@ -19,7 +19,7 @@ _OWN = ("xla_inspect.", "pytest_xla_inspect")
 
 
 def _comparing(sign: str) -> Callable[[Quantity, object], Verdict]:
-    """Return the comparison method for a sign."""
+    """Return the comparison method of `Quantity` for a sign, which returns a `Verdict` and logs it."""
 
     def compare(self: Quantity, other: object) -> Verdict:
         verdict = Verdict(self, sign, other, self.log)
@@ -68,7 +68,7 @@ class Quantity:
 
     @property
     def forgotten(self) -> str:
-        """The complaint about a test that reads it and does nothing with it."""
+        """The message about a test that reads the number and does not compare it."""
         return f"{self.name} of {self.of} was read but not compared with anything"
 
     __lt__, __le__, __gt__, __ge__ = map(_comparing, ("<", "<=", ">", ">="))
@@ -84,27 +84,27 @@ class Quantity:
         raise TypeError(message)
 
     def __int__(self) -> int:
-        """Return the bare number, whole."""
+        """Return the number as an int, rounded towards zero, and count it as used."""
         return int(float(self))
 
     def __float__(self) -> float:
-        """Return the bare number."""
+        """Return the number as a float, and count it as used."""
         if self.log is not None:
             self.log.note_use(self)
         return float(self.number)
 
     def __str__(self) -> str:
-        """Return the number in its unit."""
+        """Return the number as text in its unit, and count it as used."""
         if self.log is not None:
             self.log.note_use(self)
         return show_amount(self.number, self.unit)
 
     def __repr__(self) -> str:
-        """Return the number in its unit, with its program."""
+        """Return the name, the program and the number in its unit, and count the number as used."""
         return f"<{self.name} of {self.of}: {self}>"
 
     def explain(self, sign: str, limit: float) -> str:
-        """Explain a failed comparison: the amount and its causes."""
+        """Return the lines that explain a failed comparison: both numbers with their difference, and the causes."""
         bound, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
         # Rounded to a unit, both numbers may look the same; the message then shows all of their digits.
         if bound == measured:
@@ -133,7 +133,7 @@ class Verdict:
 
     @property
     def forgotten(self) -> str:
-        """The complaint about a test that makes the comparison and does nothing with it."""
+        """The message about a test that makes the comparison and does not assert it."""
         return f"{self!r} was compared and not asserted; write assert in front of it"
 
     def __bool__(self) -> bool:
@@ -149,12 +149,12 @@ class Verdict:
         return f"<{self.quantity.name}: {comparison} {'holds' if self.holds else 'does not hold'}>"
 
     def explain(self) -> str:
-        """Explain a comparison that does not hold."""
+        """Return the lines that explain a comparison that does not hold."""
         return self.quantity.explain(self.sign, self.limit)
 
 
 def find_caller() -> str:
-    """Return the calling line outside of this package, as FILE:LINE."""
+    """Return the nearest calling line outside of this package, as FILE:LINE, or an empty string."""
     # A frame is much cheaper than a whole stack trace, and every comparison looks up its caller.
     frame = sys._getframe(1)  # noqa: SLF001 - documented
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_OWN):

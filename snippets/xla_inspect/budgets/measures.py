@@ -36,7 +36,7 @@ class Measured:
 
     @cached_property
     def summary(self) -> TargetSummary:
-        """The kernels, work and memory of the program."""
+        """The summary of the program: its kernels, work and memory."""
         return summarize(self.capture.program, [self.capture], "").targets[0]
 
     @cached_property
@@ -46,7 +46,7 @@ class Measured:
 
     @cached_property
     def copies(self) -> tuple[Copy, ...]:
-        """The launches that only move data."""
+        """The launches that only copy or transpose data."""
         return list_copies(self.capture)
 
     @cached_property
@@ -102,8 +102,8 @@ class Measure:
 
     Attributes:
         unit: The unit of the number.
-        find: Measures the number.
-        tell: Yields lines that explain the number.
+        find: A function that returns the number from the measurements of a capture.
+        tell: A function that yields lines that explain the number.
         part: The part of a tally that shows changes since a record, or an empty string.
         title: The description of the number in a table.
     """
@@ -149,7 +149,7 @@ def _count_host(measured: Measured) -> int:
 
 
 TRACES = "traces"
-"""The number that is measured for several calls rather than for a compiled program."""
+"""The name of the number that is measured for several calls rather than for a compiled program."""
 MEASURES: Mapping[str, Measure] = {
     "peak": Measure("bytes", lambda of: of.memory.needed_bytes, _tell_memory(), "memory", "peak memory of one device"),
     "arguments": Measure(
@@ -209,11 +209,11 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "host_calls": Measure("", _count_host, _tell_host, "", "calls from the program to Python on the host"),
 }
-"""The measured numbers by name."""
+"""The definitions of the numbers of a compiled program, by name."""
 
 
 def suggest_kind(kind: str) -> str:
-    """Suggest a collective for a misspelled kind, or a number or claim that counts what the kind names."""
+    """Return a hint for an unknown kind of collective: a similar kind, or the number or claim that counts it."""
     if kind.removesuffix("-start") in {"copy", "copies", "transpose"}:
         return "`copies` and `copied` count copies and transposes, and `no_copies` forbids them"
     if not list_nearest(kind, COLLECTIVE_KINDS) and (near := list_nearest(kind, MEASURES, likeness=0.7)):

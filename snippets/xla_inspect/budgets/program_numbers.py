@@ -1,4 +1,4 @@
-"""The measured numbers of one compiled program, compared with bounds and with records."""
+"""The measured numbers of one compiled program, and assertions that they satisfy bounds or match records."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ProgramNumbers:
             return self.measure(name)
 
     def measure(self, name: str) -> Quantity:
-        """Measure a number of the program.
+        """Return a number of the program, as a quantity to compare.
 
         Args:
             name: One of `MEASURES`, or `traces`.
@@ -205,7 +205,7 @@ class ProgramNumbers:
         return Fingerprint.of(self.capture, self.subject.call)
 
     def make_record(self) -> Record:
-        """Return a new record of the program.
+        """Return a new record of all numbers of the program; nothing is written to a file.
 
         Raises:
             BrokenError: The program does not compile.
@@ -223,7 +223,7 @@ class ProgramNumbers:
         raise BrokenError("\n".join(filter(None, (printable(sentence), self._tell("", [*rows], part)))))
 
     def _tell(self, name: str, rows: Sequence[str], part: str) -> str:
-        """Return the explanation of a number, and the changes since the record."""
+        """Return the lines of an explanation with those on the changes since the record, with unprintables escaped."""
         lines = [*rows]
         if self.record is None:
             lines.append("  There is no record to compare with.")

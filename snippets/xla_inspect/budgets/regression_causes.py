@@ -1,4 +1,4 @@
-"""The causes of a violated bound: lines of Python and passes, for which the program is compiled again."""
+"""The explanations of a program's numbers: lines of Python, and passes, for which the program is compiled again."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Causes:
         return findings[0] if findings else None
 
     def tell_memory(self, roles: Collection[str]) -> Iterator[str]:
-        """Yield the largest values at the memory peak, each with its line and the pass that created it.
+        """Yield a line of text for each of the four largest values at the memory peak, with its place and its origin.
 
         Args:
             roles: The roles of the values; empty for all roles.
@@ -82,20 +82,20 @@ class Causes:
             )
 
     def tell_kernels(self) -> Iterator[str]:
-        """Yield the lines with the most kernels."""
+        """Yield a line of text for each of the four lines of Python with the most kernels of one sort."""
         rows = sorted(tally(self.capture).kernels, key=lambda count: -count.number)
         for count in rows[:_ROWS]:
             yield _row(f"{count.number} x {count.what}", _name_line(count))
 
     def tell_copies(self, copies: Sequence[Copy]) -> Iterator[str]:
-        """Yield copies and their reasons, the largest copy first."""
+        """Yield lines of text on the four largest copies and the reasons for them, the largest first."""
         for copy in sorted(copies, key=lambda copy: -copy.bytes)[:_ROWS]:
             size = _show_moved(copy.bytes, copy.runs)
             yield _row(size, f"{copy.where} {_quote(copy.text)}", copy.name)
             yield from self.tell_finding(copy.name)
 
     def tell_exchanges(self, exchanges: Sequence[Exchange]) -> Iterator[str]:
-        """Yield collectives and their origins, those with the most bytes first."""
+        """Yield lines of text on the four collectives with the most bytes and the reasons for them, in that order."""
         for exchange in sorted(exchanges, key=lambda exchange: -exchange.total_bytes)[:_ROWS]:
             along = f" over {' x '.join(exchange.axes)}" if exchange.axes else ""
             text = exchange.places[0].text if exchange.places else ""
@@ -104,12 +104,14 @@ class Causes:
             yield from self.tell_finding(exchange.name)
 
     def tell_finding(self, name: str) -> Iterator[str]:
-        """Yield the reason for an instruction in a sentence, with the pass and the compiler's explanation."""
+        """Yield the lines of `tell_finding` for the reason of an instruction, a line or an argument, if it is known."""
         if finding := self.explain(name):
             yield from tell_finding(finding)
 
     def tell_changes(self, record: Record | None, part: str) -> Iterator[str]:
-        """Yield the source lines with the largest changes since a record.
+        """Yield a line of text for each of the four source lines with the largest changes since a record.
+
+        For `kernels`, lines on the reason for one source line with more kernels follow.
 
         Args:
             record: The record, or None.
@@ -142,7 +144,7 @@ class Causes:
 
 
 def tell_finding(finding: Finding) -> Iterator[str]:
-    """Yield a finding in a sentence, with the responsible pass and the compiler's explanation."""
+    """Yield a finding as indented lines: its verdict, its pass, and the compiler's explanation, unless they repeat."""
     yield f"      {finding.verdict}"
     # A verdict that already names its pass needs no second mention of it.
     if finding.pass_name not in {"", "import"} and " pass " not in finding.verdict:

@@ -23,7 +23,7 @@ __tracebackhide__ = True
 
 
 class SharedKernel:
-    """A finder of the kernels of one program's named parts.
+    """A search for the kernels that compute parts of one program, such as a scope, a function or a line.
 
     Args:
         capture: The program.

@@ -34,7 +34,7 @@ class Snapshots:
         self._counts: dict[str, int] = {}
 
     def name(self, test: str, program: str) -> str:
-        """Return the key of the next program with a name that a test compiles."""
+        """Return the key for a program that a test compiles: both names, and `#2` for the second program with them."""
         key = f"{test} {program}"
         self._counts[key] = self._counts.get(key, 0) + 1
         # A test may compile the same function several times; the first key stays plain so that most keys are
@@ -57,7 +57,7 @@ class Snapshots:
         return self._known.get(key)
 
     def keep(self, key: str, program: CompiledProgram) -> None:
-        """In update mode, record a program and use the new record for its assertions."""
+        """In update mode, make a record of a program that compiles, for `write` and for the program's assertions."""
         if not self._update:
             return
         try:
@@ -66,7 +66,7 @@ class Snapshots:
             return  # A program that does not compile has no numbers to record.
 
     def write(self) -> None:
-        """Write the new records; records of other tests remain.
+        """Write the records that `keep` made into the file; other records in the file remain.
 
         Raises:
             InspectError: The file cannot be written.

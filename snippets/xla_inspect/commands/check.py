@@ -31,7 +31,7 @@ USUAL_FILE = "xla-budget.toml"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the budget file and the options of the check."""
+    """Add the arguments for the budget file and the options of the check."""
     parser.add_argument(
         "file", nargs="?", type=Path, default=Path(USUAL_FILE), help="the budget file (default: %(default)s)"
     )

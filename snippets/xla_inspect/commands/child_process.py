@@ -35,7 +35,7 @@ CRASHED = {
     signal.SIGABRT: f"{REASONS[signal.SIGABRT]}; its message is above",
     9: f"{REASONS[9]}; use a smaller EXAMPLE, or a machine with more memory",
 }
-"""The advice about a process that a signal ended, by the signal's number."""
+"""The advice about a process that a signal ended, by the signal's number; that of 0 is for all other signals."""
 
 _INTERRUPTED = 130
 
@@ -108,7 +108,10 @@ def run_apart(
 
 
 def _simulate(options: argparse.Namespace) -> dict[str, str]:
-    """Return the variable that makes JAX simulate enough CPU devices for the meshes of the user's code."""
+    """Return the environment variable that makes JAX simulate as many CPU devices as the largest target has.
+
+    The dict is empty for a script, or if JAX simulates enough devices already.
+    """
     from xla_inspect.targets import count_devices
 
     if options.subject[0] == "run":

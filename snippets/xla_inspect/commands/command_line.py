@@ -1,4 +1,4 @@
-"""The subcommands of `xla-inspect`: their list, their arguments, and their exit statuses."""
+"""The command line of `xla-inspect`: its parsers, its default command, and the run of a subcommand."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ examples:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status.
+    """Run `xla-inspect` with the given words, by default those of this process, and return its exit status.
 
     Commands that run the user's code run it in a separate process, see `child_process`.
     """
@@ -79,7 +79,7 @@ def _is_dump(word: str) -> bool:
 
 
 def complete(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line, with `summary` as the default command.
+    """Return the words of a command line, with `summary` in front if there is no command; `--help` if it is empty.
 
     Raises:
         InspectError: The first word is neither a command nor a possible subject.
@@ -103,7 +103,7 @@ def complete(words: Sequence[str]) -> list[str]:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command line. The words after `run` are a script and its own arguments."""
+    """Return the parsed options of a command line; `subject` may end with `run`, a script and its own arguments."""
     # argparse would read the options of a script as options of the command, so the script's words are added afterwards.
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     parser, subparser = build_parser(words[0] if words else "")
@@ -130,7 +130,7 @@ def _list_own_options(options: argparse.Namespace) -> list[str]:
 
 
 def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
-    """Run a command in this process, and return its exit status.
+    """Run a command in this process, print any error, and return the exit status.
 
     Args:
         arguments: The words of the command line, with the subcommand.
@@ -182,7 +182,7 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors begin with the problem and suggest the nearest option."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the problem and the usage, and exit with the status of bad input."""
+        """Print the problem and the usage to standard error, and exit with status 2 for bad input."""
         # argparse passes only the finished message, so the word and the choices are read from its text.
         if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             choices = [choice.strip("' ") for choice in match[2].split(",")]
@@ -191,7 +191,7 @@ class Parser(argparse.ArgumentParser):
         sys.exit(BAD_INPUT)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
-        """Print the first unknown word and the nearest option, and exit with the status of bad input."""
+        """Print the first unknown word and the nearest option, and exit with status 2 for bad input."""
         name = next((word for word in words if word.startswith("-")), words[0]).partition("=")[0]
         options = [option for action in self._actions for option in action.option_strings]
         near = list_nearest(name, [option for option in options if option.startswith("--")], likeness=0.6)

@@ -43,5 +43,5 @@ code; 3 a target is unavailable on this machine; 4 (check only) a new compiler v
 
 
 def list_questions() -> dict[str, str]:
-    """Return the subcommands with their descriptions, the questions first."""
+    """Return the description of each subcommand by its name, the questions first."""
     return {name: question.text for name, question in QUESTIONS.items()} | {**OTHERS}

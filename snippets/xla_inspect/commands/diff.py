@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Side:
-    """The program of one side.
+    """One side of a comparison: a subject, compiled for a target with options, from a commit or the current files.
 
     Attributes:
         name: The name of the side.

@@ -1,4 +1,4 @@
-"""`xla-inspect doctor`: the targets that are available on this machine, and the obstacles to the others."""
+"""The command `xla-inspect doctor`, which prints this machine's available targets, obstacles and problems."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield the conflicts between the requirements and the versions of installed packages.
+    """Yield a problem for each conflict between the requirements and the versions of installed packages.
 
     Args:
         installed: The installed version of each package.
@@ -117,7 +117,7 @@ def admits(bounds: str, version: str) -> bool:
 
 
 def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield environment variables that prevent or slow down compilations.
+    """Yield a problem for each environment variable that prevents or slows down compilations.
 
     Args:
         environment: The environment variables.
@@ -137,7 +137,7 @@ def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
 
 
 def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
-    """Return the availability of a kind of target and any problems, after compiling a small program for it."""
+    """Return the availability of a kind of target and any problems; unless `quick`, compile a small program for it."""
     obstacle = find_target(names[0]).obstacle
     # One target of each kind is enough, since all targets of a kind share the same compiler library.
     target = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])
@@ -157,7 +157,7 @@ def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetChe
 
 
 def _compile(target: str) -> None:
-    """Compile a small program that is not in the cache."""
+    """Compile a small program for a target; no cache has it, since it contains the current time."""
     import numpy as np
 
     from xla_inspect.compilation import capture

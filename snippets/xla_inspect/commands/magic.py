@@ -26,7 +26,7 @@ _calls: dict[str, str] = {}
 
 
 class Shown:
-    """Answers in the forms for a notebook and for a terminal, with commands as typed in a cell."""
+    """Answers that a notebook shows as HTML and IPython as text, with commands as typed in a cell."""
 
     def __init__(self, answers: list[Any]) -> None:
         """Store the answers."""
@@ -66,7 +66,10 @@ def _open_bodiless(lines: list[str]) -> list[str]:
 
 
 def run_magic(shell: Any, line: str, cell: str | None = None) -> Shown | None:  # noqa: ANN401 - IPython's
-    """Answer a question about the call in a line, or about the last line of a cell after running its other lines.
+    """Return the answers about the call in a line, or about the last line of a cell after running its other lines.
+
+    The result is None for a command that is not a question, which prints its output, and after an error, which is
+    printed too.
 
     Args:
         shell: The notebook's shell.
@@ -89,7 +92,7 @@ def run_magic(shell: Any, line: str, cell: str | None = None) -> Shown | None:  
 
 
 def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # noqa: ANN401 - IPython's
-    """Return the answers to a question about a call; print those of other commands.
+    """Return the answers to a question about a call, or None after printing the output of another command.
 
     Raises:
         InspectError: The cell does not end with a call, or the question has no answer.

@@ -1,4 +1,4 @@
-"""`xla-inspect play`: a local page to edit code and see the compiled program."""
+"""The command `xla-inspect play`, which serves a local page to edit code and see the compiled program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LEAST = 256 << 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the function to edit, the address of the page, and the limits of an edit."""
+    """Add the options for the function to edit, the address of the page, and the limits of an edit."""
     parser.add_argument("file", nargs="?", default="", metavar="FILE.py:FUNCTION", help="the function to start with")
     page = parser.add_argument_group("the page")
     page.add_argument("--port", type=int, metavar="N", help="the port of the page; 0 for any free port")

@@ -51,7 +51,7 @@ _FEW = 3
 
 
 class ProgramHistory:
-    """The measured releases of one program and target.
+    """The history of one program and target: it measures releases, and finds the changes between them.
 
     Args:
         task: The program and its target.
@@ -81,7 +81,7 @@ class ProgramHistory:
         self.search = ReleaseSearch(span, self.measure)
 
     def find(self) -> ReleaseHistory:
-        """Measure releases and return the changes between them.
+        """Measure the releases that are needed, and return their measurements and the changes between them.
 
         Raises:
             InspectError: Fewer than two releases can be measured.
@@ -126,7 +126,7 @@ class ProgramHistory:
         return InspectError(f"{message}\npass other releases with --from and --to, or fix the error")
 
     def measure(self, version: str) -> ReleaseMeasure:
-        """Compile the program under a release, and return the measurements."""
+        """Compile the program under a release, run it if requested, and return the measurements or the failure."""
         kind = self.task.target.kind
         try:
             requirements = (*list_requirements(version, kind), *self.options.install)
@@ -180,11 +180,11 @@ class ProgramHistory:
         return ReleaseMeasure(version, versions, values=values, notes=notes)
 
     def capture(self, version: str) -> Capture:
-        """Read the capture of a release that compiled the program. It is not stored, since captures are large."""
+        """Return the capture of a release that compiled the program, read again each time since captures are large."""
         return read_probe(self.described[version], self.results[version], self.versions[version])
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
-        """Return a change of an answer with its cause."""
+        """Return the change of an answer between two releases, with its cause from their captures or log."""
         question, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
         # The releases between the two could not be measured, so any of them may have made the change.
@@ -226,7 +226,7 @@ class ProgramHistory:
         )
 
     def say(self, text: str) -> None:
-        """Print a progress message with the seconds since the start."""
+        """Print a progress message with the seconds since the start to standard error."""
         print_note(f"{text} ({time.monotonic() - self.begun:.0f} s)")
 
 
@@ -243,7 +243,7 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
 
 
 def _tell(question: Question, measure: ReleaseMeasure) -> str:
-    """Return an answer as text."""
+    """Return the answer of a release to a question as text, such as `yes`, `1.5 MiB` or `12 (10 fusion, 2 copy)`."""
     value = measure.values.get(question.name)
     if value is None:
         return "unknown"

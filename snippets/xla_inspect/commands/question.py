@@ -119,7 +119,7 @@ CALLS: dict[str, Call] = {}
 
 
 def read_subject(request: Request, limit: float) -> Subject:
-    """Load the subject of a request.
+    """Load and return the subject of a request: a function, a script, a saved capture, a dump or a notebook's call.
 
     Args:
         request: The request.
@@ -152,7 +152,7 @@ def read_subject(request: Request, limit: float) -> Subject:
 
 
 def _explain_second(words: Sequence[str]) -> str:
-    """Return the likely meaning of a second subject: a command, or the function of a file."""
+    """Return a hint about the second of two words where one subject is allowed, such as `did you mean FILE:NAME?`."""
     first, second = words[:2]
     commands = list_questions()
     if command := next((word for word in (first, second) if word in commands), ""):
@@ -164,7 +164,7 @@ def _explain_second(words: Sequence[str]) -> str:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Answer a question, and return the exit status.
+    """Answer a question, print the answers, and return the exit status.
 
     Raises:
         InspectError: As in `read_subject`, or the output file already exists.

@@ -1,4 +1,4 @@
-"""`xla-inspect read`: the modules of a dump, or the contents and gaps of one module."""
+"""The command `xla-inspect read`, which lists the modules of a dump, or the contents and gaps of one module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the dump, and the form of the answer."""
+    """Add the options for the dump, and for the form of the answer."""
     parser.add_argument(
         "dump",
         metavar="DUMP[:MODULE]",
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Print the modules of a dump, and return the exit status.
+    """Print the modules of a dump, or the contents of one of them, and return the exit status.
 
     Raises:
         InspectError: The dump cannot be read or has no module with the name, or the output file already exists.

@@ -1,4 +1,4 @@
-"""`xla-inspect report`: one HTML file to step through the passes of a function."""
+"""The command `xla-inspect report`, which writes one HTML file to step through the passes of a function."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Write the explorer of a program, report its gaps, and return the exit status.
+    """Write the HTML explorer of a program's passes to a file, print its gaps, and return the exit status.
 
     Raises:
         InspectError: As in `question.read_subject`; or every target is unavailable, or the file already exists or
@@ -96,7 +96,9 @@ def read_beside(paths: Sequence[str]) -> dict[str, Capture]:
 def capture_all(
     subject: Subject, targets: Sequence[str], settings: dict[str, Any], contents: Sequence[str] = ()
 ) -> tuple[Captures, list[str]]:
-    """Return the captures of a program with its passes, with gaps for failed compilations, and the missing contents.
+    """Compile a program for each target, and return the captures with their passes and notes on missing contents.
+
+    The captures also have the reason for each target whose compilation failed.
 
     Args:
         subject: The program.

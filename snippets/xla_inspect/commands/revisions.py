@@ -1,4 +1,4 @@
-"""The files of a subject's project at a commit, in a separate folder. The user's checkout stays unchanged."""
+"""The extraction of a commit of the subject's project into a separate folder. The user's checkout stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect show`: one stage of a program, in the terminal."""
+"""The command `xla-inspect show`, which prints one stage of a program or writes it to a file."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Print one stage of a program, as far as the compilation got, and return the exit status.
+    """Print one stage of a program or write it to a file, as far as the compilation got, and return the exit status.
 
     Raises:
         InspectError: As in `question.read_subject`; or the output file already exists.
@@ -123,7 +123,7 @@ _FIELDS = {"memory": "memory_report"}
 
 
 def _check_stage(options: argparse.Namespace) -> None:
-    """Check that the options apply to the requested stage.
+    """Raise an error unless the options apply to the requested stage.
 
     Raises:
         InspectError: An option applies only to another stage.
@@ -143,7 +143,7 @@ def _has_sass(capture: Capture) -> bool:
 
 
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
-    """Return a capture with the requested stage, and the gaps on this machine with their remedies.
+    """Return a capture with the requested stage, and the gap on this machine with its remedy, or an empty string.
 
     Raises:
         InspectError: As in `Subject.capture`; or a saved capture lacks the contents to save.
@@ -207,7 +207,7 @@ def explain_gap(target: str) -> str:
 
 
 def _list_passes(capture: Capture) -> str:
-    """Return one line for each pass that changed the module."""
+    """Return the number of pass runs, followed by one line for each pass that changed the module."""
     rows = [f"{number:>3}  {change.pipeline}: {change.name}" for number, change in enumerate(capture.passes, start=1)]
     return "\n".join((f"{len(capture.runs)} pass runs, of which {len(rows)} changed the module:", *rows))
 
@@ -244,4 +244,4 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "code": _print_code,
     "capture": lambda capture: capture.to_json(),
 }
-"""The functions that print a stage, by its name."""
+"""The functions that return a stage of a capture as text, by the stage's name."""

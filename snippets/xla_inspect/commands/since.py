@@ -1,4 +1,4 @@
-"""`xla-inspect since`: the release of JAX that changed a program."""
+"""The command `xla-inspect since`, which finds the release of JAX that changed a program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect targets`: the list of targets."""
+"""The command `xla-inspect targets`, which lists the targets and whether this machine can compile for them."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ end_process: Callable[[int], None] | None = None
 """The function that ends this process with a status, or None outside of a command's own process, without a limit."""
 
 stacks: TextIO | None = None
-"""The file for the stack of code that blocks all other threads."""
+"""The file to which the stack of code that blocks all other threads is written, or None."""
 
 
 @contextmanager
 def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
-    """Report a slow activity, and end the process if it takes longer than the limit.
+    """Report an activity that takes over 2 seconds, and end a command's own process if it exceeds the limit.
 
     Args:
         doing: The activity, such as `loading model.py`.
@@ -65,7 +65,7 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
 
 
 def _find_place(thread: int, file: str) -> str:
-    """Return a thread's innermost line in a file. If there is none, return a line of other user code, or the file."""
+    """Return a thread's innermost line in a file, as FILE:LINE, or a line of other user code, or only the file."""
     from xla_inspect.commands import user_code
 
     frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented

@@ -66,7 +66,7 @@ class LeftError(BaseException):
 
 
 def find_status(error: BaseException) -> int:
-    """Return the exit status of an error: a missing library or target, or an error in the input."""
+    """Return the exit status of an error: 3 for a missing library or target, 2 for an error in the input."""
     is_missing = isinstance(error, TargetUnavailableError) or _ABSENT.search(_print(error))
     return MISSING if is_missing else BAD_INPUT
 
@@ -110,7 +110,7 @@ def explain_user_error(error: BaseException, file: str) -> str:
 
 
 def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
-    """Return the remedy for an error in the user's code.
+    """Return the remedy for an error in the user's code; every error has one.
 
     A call with wrong arguments that comes from no line of the user is the call of the inspected function itself.
     """
@@ -183,7 +183,7 @@ def find_place(error: BaseException, file: str) -> str:
 
 
 def name_place(frames: Sequence[tuple[str, int]], own: str, file: str) -> str:
-    """Return the last line of the user's code among frames, preferably of one file.
+    """Return the last line of the user's code among frames, preferably of one file, as FILE:LINE, or only that file.
 
     Args:
         frames: The file and the line of each frame, the innermost last.

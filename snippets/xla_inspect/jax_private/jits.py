@@ -18,7 +18,7 @@ JITS = "jax._src.pjit"
 def watch_jit(
     around_trace: Callable[..., Any], around_run: Callable[..., Any], before_step: Callable[[str], None]
 ) -> Iterator[None]:
-    """Route every call of a jitted function that misses JAX's fast path through two functions.
+    """Route calls of jitted functions that miss JAX's fast path through two functions within the `with` block.
 
     Args:
         around_trace: Called with JAX's own function, the jitted function, JAX's record of the `jit` options, and the
@@ -85,7 +85,7 @@ def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX'
 
 @contextmanager
 def traced_before(inferred: Any, leaves: Sequence[Any]) -> Iterator[None]:  # noqa: ANN401 - what JAX's tracing returned
-    """Make traces within the `with` block return the result of an earlier trace.
+    """Make JAX's tracing within the `with` block return the result of an earlier trace instead of tracing.
 
     Args:
         inferred: The value that JAX's function returned to `watch_jit` for the earlier trace.

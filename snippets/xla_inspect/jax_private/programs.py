@@ -1,4 +1,4 @@
-"""Programs on their way from JAX to a compiler: lowered, placed on devices, compiled, parsed."""
+"""Access to JAX's lowering and compilation: contexts, clients, devices, compile requests, the profiler, HLO parsing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _lent = threading.local()
 
 @contextmanager
 def lent_context() -> Iterator[None]:
-    """Reuse an earlier MLIR context for lowering in this thread, and make it available to later threads.
+    """Reuse an earlier MLIR context for lowering within the `with` block, and make it available to later blocks.
 
     Creating a context takes longer than lowering most programs. JAX itself uses each context ten times, and caches it
     by thread; before 0.11, JAX creates one for each program, so none can be reused.
@@ -43,7 +43,7 @@ def lent_context() -> Iterator[None]:
 
 @contextmanager
 def lent_client(client: Any | None) -> Iterator[None]:  # noqa: ANN401 - the class has no public name to annotate with
-    """Give the target's client, or none, to lowering rules in this thread that need a client.
+    """Give the target's client, or none, to lowering rules that need a client within the `with` block.
 
     JAX knows only the clients of the platforms that it runs on, and a target is not one of these.
 
@@ -90,7 +90,7 @@ def find_layout(stage: jax.stages.Lowered) -> tuple[int, Any]:
 
 
 def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stages.Lowered:
-    """Return a lowered program for other devices: as many as before, in the given order, of one client.
+    """Return a copy of a lowered program for other devices: as many as before, in the given order, of one client.
 
     Its host callbacks are dropped, because only a run needs them, and a client without devices cannot use them.
     """
@@ -111,7 +111,7 @@ def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stage
 
 
 def replace_module(stage: jax.stages.Lowered, module: object) -> jax.stages.Lowered:
-    """Return a lowered program with another MLIR module, because JAX accepts only modules that it lowered itself."""
+    """Return a copy of a lowered program with another MLIR module, since JAX compiles only what it has lowered."""
     copied = copy(stage)
     lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
     lowering._hlo = module  # noqa: SLF001
@@ -203,7 +203,7 @@ def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> C
 
 
 def compile_call(call: CompileCall, devices: Sequence[jax.Device]) -> None:
-    """Compile a request that another process recorded.
+    """Compile a request that another process recorded, and discard the executable.
 
     Args:
         call: The compile request.
@@ -255,7 +255,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
 
 
 def count_work(module_text: str) -> dict[str, float]:
-    """Return the properties that XLA's HLO cost analysis computes for a module, by name."""
+    """Return the properties that XLA's HLO cost analysis computes for a module's text, such as `flops`, by name."""
     import jax
     from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # _hlo has no stub
 
@@ -271,7 +271,7 @@ def load_mlir() -> Any:  # noqa: ANN401 - a module of bindings
 
 
 def parse_hlo(module_text: str) -> str:
-    """Return a module as XLA prints it after parsing; raises RuntimeError with the parser's message on failure."""
+    """Return the text of a module as XLA prints it after parsing; raise RuntimeError if XLA's parser rejects it."""
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
     return str(_hlo.hlo_module_from_text(module_text).to_string())

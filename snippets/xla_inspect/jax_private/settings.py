@@ -76,7 +76,7 @@ def read_settings() -> dict[str, Any]:
 
 @contextmanager
 def entered_settings(settings: Mapping[str, Any], meshes: tuple[Any, Any]) -> Iterator[None]:
-    """Make this thread trace with the settings of another thread or of an earlier time.
+    """Make this thread trace with the settings of another thread or of an earlier time within the `with` block.
 
     Args:
         settings: The result of `read_settings` there.

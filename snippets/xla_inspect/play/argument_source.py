@@ -1,4 +1,4 @@
-"""The playground's arguments as Python code that needs only JAX."""
+"""A converter of the arguments that a reader types into the playground to Python code that needs only JAX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONG = {short: name for name, short in SHORT.items()} | {f"s{bits}": f"int{bits
 
 
 def write_source(text: str) -> str:
-    """Return the source of a Python tuple with the arguments in a text; only the keys of mappings keep their names."""
+    """Return the Python source of a tuple with the arguments in a text, without the names of the arguments."""
     parts = [_Source().visit(node) for _, node in parse_arguments(text)]
     return ast.unparse(ast.Tuple(parts, ast.Load()))
 

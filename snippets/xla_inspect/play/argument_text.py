@@ -1,4 +1,4 @@
-"""The arguments that the reader types into the page, such as `x: f32[64,128], n: 3, params: {w: f32[8,8]}`."""
+"""A reader and a writer of the arguments on the playground's page, such as `x: f32[64,128], params: {w: f32[8,8]}`."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _SIMPLE = (
 
 
 def outline(code: str, function: str = "") -> dict[str, Any]:
-    """Return the description of code that the page displays.
+    """Return the description of code that the page displays, without running it.
 
     Args:
         code: The Python code.

@@ -32,12 +32,12 @@ WARM = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
 
 
 def run_outliner(connection: Connection) -> None:
-    """Answer jobs with the outline of their code; code that crashes Python's parser ends only this process."""
+    """Answer jobs from a pipe with the outlines of code; code that crashes Python's parser ends only this process."""
     _do_jobs(connection, lambda work, send: send({"kind": "outline", "data": outline(**work)}))
 
 
 def run_compiler(connection: Connection, kind: str) -> None:
-    """Answer jobs, each of which compiles a program.
+    """Answer jobs from a pipe until it closes; each compiles a program, or describes the details of a stored capture.
 
     Args:
         connection: The pipe that delivers jobs; for each, it returns `begun`, then `lowered`, `whole`, `details` or
@@ -73,7 +73,7 @@ def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None])
 
 
 def _compile(work: dict[str, Any], send: Send) -> None:
-    """Compile a program, or describe the details of a stored capture."""
+    """Compile a program and store its capture, or describe the details of a stored capture, and send the results."""
     if "stored" in work:
         data = describe_details(unpack(work["stored"].read_bytes()), code=True)
         send({"kind": "details", "data": data})
@@ -90,7 +90,7 @@ def _compile(work: dict[str, Any], send: Send) -> None:
 
 
 def describe_whole(capture: Capture, seconds: dict[str, float]) -> dict[str, Any]:
-    """Return a capture's data for the explorer, the durations in seconds, and the numbers for copied tests."""
+    """Return a dict with a capture's `data` for the explorer, durations in `seconds`, and `seen`, for copied tests."""
     started = perf_counter()
     data = describe_capture(capture, code=True)
     seconds = {**seconds, "compile": capture.times.compiling, "describe": perf_counter() - started}

@@ -1,4 +1,4 @@
-"""The playground's handles for its worker processes: one process per kind of target, and one that outlines code."""
+"""The class that runs jobs in a worker process of the playground, with time limits, and restarts the process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JOBS = 100
 
 
 class Compiler:
-    """A worker process that runs one job at a time and is restarted if it ends.
+    """A worker process that runs one job at a time, and is restarted if it ends and after 100 jobs.
 
     Args:
         start: The function that starts the process.
@@ -92,7 +92,7 @@ class Compiler:
 
 
 def explain_end(process: ForkedProcess, limit: float) -> dict[str, Any]:
-    """Return the failure to report for a job during which the process ended."""
+    """Return the message, of the kind `failed`, about a job during which its process ended."""
     if process.excess == "time":
         return _fail(
             "time", f"the compiler was not done after {limit:g} s", "raise the limit, as in --limit-compile 600"

@@ -1,4 +1,4 @@
-"""The support for copied tests, which compile the playground's function again in the same way."""
+"""The function that tests copied from the playground call to compile their function as the playground does."""
 
 from __future__ import annotations
 

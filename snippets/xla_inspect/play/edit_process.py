@@ -1,4 +1,4 @@
-"""The process for one edit: it loads the reader's code, traces the function, and lowers it for each target."""
+"""The process for one edit (a version of the page's code): it loads the code, and traces and lowers the function."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LAST_WARNING = 0.3
 
 
 def run_edit(connection: Connection, memory: int) -> None:
-    """Wait for an edit, run its code, and send the lowered program of each target.
+    """Wait for an edit from the page, run its code, send the lowered program of each target, and end the process.
 
     Args:
         connection: The pipe that delivers the edit; it returns the messages `ready`, `traced`, `lowered`,

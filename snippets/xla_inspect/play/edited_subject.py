@@ -20,7 +20,7 @@ PREFIXES = {"xla_cpu_": "cpu", "xla_gpu_": "gpu", "xla_tpu_": "tpu"}
 
 
 def find_subject(module: ModuleType, file: str, name: str, arguments: str, options: Mapping[str, Any]) -> Subject:
-    """Return the program that the page selected.
+    """Return the function of a module that the page selected, with its arguments and options, ready to compile.
 
     Args:
         module: The module with the reader's code.

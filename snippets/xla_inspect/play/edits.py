@@ -1,4 +1,4 @@
-"""The handling of one edit: its code's process, its compilations, and the events for the page."""
+"""The server's handling of one edit (a version of the page's code): its process, its compilations, and its events."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _EXCESSES = {
 
 @dataclass
 class Edit:
-    """An edit that the server is answering, or has answered.
+    """A version of the page's code that the server is compiling, or has compiled.
 
     Attributes:
         request: The page's request, already validated.
@@ -69,7 +69,7 @@ class Edit:
         return str(self.request["id"])
 
     def supersede(self) -> None:
-        """Stop, because a newer edit replaces this one."""
+        """Make `answer` stop in its thread, because a newer edit replaces this one."""
         # The edit waits in another thread for messages, so a message is what wakes it.
         self.process.messages.put({"kind": "superseded"})
 
@@ -179,7 +179,7 @@ class Edit:
         return path
 
     def _explain_end(self) -> dict[str, Any]:
-        """Return the failure to report when the code's process ended unexpectedly."""
+        """Return the failure, as `make_failure` does, to report when the code's process ended unexpectedly."""
         line = find_line(self.process.stacks, self.process.folder / self.request["file"])
         if self.process.excess == "time":
             message = f"the code was still running after {self.pool.limits.code:g} s"

@@ -1,4 +1,4 @@
-"""The failures of edits in the form that the page expects: a kind, a message, a line and a hint."""
+"""The failures of the reader's code in the form that the page expects: a kind, a message, a line and a hint."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make_failure(  # noqa: PLR0913 - what a failure is
     end_line: int | None = None,
     hint: str | None = None,
 ) -> dict[str, Any]:
-    """Return a failure in the form that the page expects; a long message is truncated."""
+    """Return a failure as the dict that the page expects; a message of more than 8,000 characters is truncated."""
     text = message.strip() or kind
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} … ({len(text) - LONGEST:,} more characters)"
@@ -73,7 +73,7 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
 
 
 def find_failing_line(error: BaseException, file: Path) -> int | None:
-    """Return the innermost line of a file in the traceback of an error or of its causes, or None."""
+    """Return the number of the innermost line of a file in the traceback of an error or of its causes, or None."""
     name, chain = str(file), list[BaseException]()
     current: BaseException | None = error
     # The reader's code can chain exceptions in a cycle, so the search stops at an exception that it has visited.

@@ -88,7 +88,7 @@ class PlayServer(http.server.ThreadingHTTPServer):
 
 
 def listen(port: int | None, pool: ProcessPool, start: Mapping[str, Any]) -> PlayServer:
-    """Return a server on a port, or on the next free port.
+    """Return a server that has opened a port, or the next free one, and does not answer requests yet.
 
     Args:
         port: The first port to try; 0 for any free port.

@@ -1,4 +1,4 @@
-"""The life of a playground: its first file, its server, and the signals that end it."""
+"""The start and end of a playground: the page's initial content, its server, and the signals that end it."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def begin_with_example() -> dict[str, Any]:
 
 
 def find_place(subject: str, file: str) -> dict[str, Any]:
-    """Return the name of the edited file, its package, and the folders from which it imports."""
+    """Return the name of the edited `file`, its `package`, and the `paths` of the folders from which it imports."""
     if not subject:
         return {"file": file, "package": "", "paths": []}
     path = Path(subject if subject.endswith(".py") else subject.rpartition(":")[0]).absolute()
@@ -160,7 +160,7 @@ def find_place(subject: str, file: str) -> dict[str, Any]:
 
 
 def describe_machine(limits: Limits) -> dict[str, Any]:
-    """Return the facts about this machine that the page displays: targets, flags, limits, versions, and examples."""
+    """Return the page's facts about this machine (targets, flags, limits, versions), the examples and the command."""
     obstacles = available()
     # A machine without GPU and TPU compilers still has a target, so the page never starts without any.
     usual = [name for name in USUAL if not obstacles[name]] or [name for name in TARGETS if not obstacles[name]][:1]

@@ -1,4 +1,4 @@
-"""The preloaded state of every playground process; only the fork server imports this module."""
+"""The imports and settings that all playground processes share; only the process that forks them imports this."""
 
 import gc
 import os

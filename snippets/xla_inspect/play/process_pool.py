@@ -1,4 +1,4 @@
-"""The pool of processes that answer edits, with their limits and the results of the latest edits."""
+"""The pool of processes that run and compile the code of the playground's pages, with the latest results."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OUTLINE = 5.0
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of an edit.
+    """The time and memory limits of one edit, which is a version of the code on the playground's page.
 
     Attributes:
         code: The time limit of the reader's code, in seconds.
@@ -61,7 +61,7 @@ class Limits:
 
 
 class ProcessPool:
-    """The pool of processes that answer edits.
+    """The pool of processes that run and compile edits, which are versions of the code on the playground's page.
 
     Args:
         limits: The limits of each edit.
@@ -90,7 +90,7 @@ class ProcessPool:
             self.compiler(kind)
 
     def close(self) -> None:
-        """End every process, and remove the folder."""
+        """Kill every process of the pool, and remove its folder."""
         with self._lock:
             self._is_closed = True
             for edit in self._current.values():
@@ -106,7 +106,7 @@ class ProcessPool:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def compiler(self, kind: str) -> Compiler:
-        """Return the compiler for a kind of target."""
+        """Return the worker process that compiles for a kind of target, and start it if there is none."""
         with self._lock:
             if kind not in self._compilers:
                 self._compilers[kind] = Compiler(lambda: self._fork("compile_process:run_compiler", kind))

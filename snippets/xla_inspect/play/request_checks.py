@@ -33,7 +33,7 @@ class RefusedError(Exception):
 
 
 def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> None:
-    """Check that a request comes from the page that this server delivered.
+    """Raise an error unless a request comes from the page that this server delivered.
 
     Args:
         headers: The request's headers.

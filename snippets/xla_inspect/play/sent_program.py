@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentTrace:
-    """The facts about a trace that another process needs, see `TracedProgram`."""
+    """The seconds, equations and constants of a trace, which another process needs; see `TracedProgram`."""
 
     seconds: float
     equations: tuple[Equations, ...] = ()
@@ -34,8 +34,16 @@ class SentProgram:
     """A lowered program that can be pickled: a `NamedProgram` and a `CompilableProgram`.
 
     Attributes:
-        bytecode: The MLIR module with its locations.
+        name: The program's name.
+        source_file: The name of the file with the function.
         sources: The texts of the reader's files, by name.
+        bytecode: The MLIR module with its locations.
+        jaxpr: The text of the jaxpr.
+        jaxpr_locations: The same with the place of each line.
+        stablehlo: The text of the StableHLO module.
+        stablehlo_locations: The same with locations.
+        traced: The facts about its trace.
+        seconds: The time that lowering took.
     """
 
     name: str
@@ -59,7 +67,7 @@ class SentProgram:
         return {"source_file": self.source_file, "source": self.source, "sources": self.sources}
 
     def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
-        """Return the program that is compiled for a target's first device."""
+        """Return the program as JAX's lowered stage, to be compiled for a target's first device."""
         del whole
         ir = jax_private.load_mlir()
         # A module may contain private functions before the entry function, whose name is always `main`.
@@ -108,7 +116,7 @@ def write_bytecode(stage: jax.stages.Lowered) -> bytes:
 def lower_zeros(
     arguments: tuple[tuple[int, ...], ...], results: tuple[tuple[int, ...], ...], platform: str
 ) -> jax.stages.Lowered:
-    """Lower a program that returns zeros, with arguments and results of the given shapes and a single element type."""
+    """Return a lowered program that ignores its arguments and returns zeros; all arrays are float32."""
 
     def program(*_: jax.Array) -> list[jax.Array]:
         return [jnp.zeros(shape, jnp.float32) for shape in results]

@@ -109,7 +109,7 @@ class Child:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process."""
+        """Kill the process and its descendants."""
         self.end()
 
     def __iter__(self) -> Iterator[str]:
@@ -158,13 +158,13 @@ class Child:
         return use
 
     def kill(self) -> None:
-        """Kill the process and its descendants."""
+        """Kill the process and its descendants, without waiting for their end."""
         # The descendants come first, because they can be found only while their parent lives.
         kill_below(self.process.pid)
         self.process.kill()
 
     def end(self) -> int:
-        """End the process, and return its exit status, or a negative signal number."""
+        """Kill the process and its descendants if they run, and return its exit status, or a negative signal number."""
         self._ended.set()
         self.kill()
         code = self.process.wait()

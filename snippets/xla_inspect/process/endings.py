@@ -1,4 +1,4 @@
-"""The end of a process that ran user code: the signal or status, its reason, and the source line."""
+"""Descriptions of the end of a process that ran user code: the signal or status, its reason, and the source line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 
 
 def find_line(stacks: str, file: Path) -> int | None:
-    """Return the innermost line of a file in a `faulthandler` traceback, or None if no thread was in the file."""
+    """Return the number of the innermost line of a file in a `faulthandler` traceback, or None if it has none."""
     names = {str(file), str(file.absolute())}
     # Other stacks may precede those of the crash in the same file.
     last = stacks.rpartition("Fatal Python error")[2]
@@ -28,7 +28,7 @@ def find_line(stacks: str, file: Path) -> int | None:
 
 
 def name_end(code: int) -> str:
-    """Return a description of a process's exit status, or of a signal for a negative code."""
+    """Return a description of a process's exit code, such as `exit status 1`, or `signal SIGSEGV` for -11."""
     if code >= 0:
         return f"exit status {code}"
     # All real-time signals except two have numbers but no names.

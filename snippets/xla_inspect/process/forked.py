@@ -93,7 +93,7 @@ class ForkedProcess:
 
     @property
     def printed(self) -> str:
-        """The first part of the process's output."""
+        """The first 64 KiB of the text that the process has written to its standard output and error."""
         with self._reading:
             return self._printed if self.code is not None else self._read_output()
 
@@ -107,7 +107,7 @@ class ForkedProcess:
         self._limits, self._begun = replace(self._limits, seconds=seconds), time.monotonic()
 
     def end(self, excess: Excess = "") -> None:
-        """End the process and its descendants."""
+        """Kill the process and its descendants, without waiting, and store the limit that they exceeded."""
         if self.code is None:
             self._is_ending = True
             self.excess = self.excess or excess

@@ -52,7 +52,7 @@ UNLIMITED = Limits()
 
 
 def list_below(process: int) -> list[int]:
-    """Return all descendants of a process, as Linux lists them."""
+    """Return the numbers of all descendants of a process as Linux lists them; none on other systems."""
     below = []
     with contextlib.suppress(OSError):
         # Linux lists a child under the thread that started it.
@@ -63,7 +63,7 @@ def list_below(process: int) -> list[int]:
 
 
 def kill_below(process: int) -> None:
-    """Kill the descendants of a process, and the rest of its session if it leads one."""
+    """Kill the descendants of a process, and its process group, including itself, if it leads one; only on POSIX."""
     if os.name == "posix":
         for below in list_below(process):
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The folder of environments in the user's cache: locks, sizes, and eviction of the least recently used."""
+"""The folder of JAX releases' environments in the user's cache: locks, sizes, and removal of those unused longest."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Protect an environment from eviction by other processes while it is created or used."""
+    """Protect an environment from eviction by other processes within the `with` block."""
     with (folder / USED).open("a", encoding="utf-8") as file:
         with suppress(OSError):
             # Several processes may use one environment, and only its removal needs the lock alone.
@@ -57,7 +57,7 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def list_installed(store: Path | None = None) -> tuple[str, ...]:
-    """Return the releases that have an installed environment."""
+    """Return the releases of JAX that have an installed environment, each once, in alphabetical order."""
     return tuple(sorted({folder.name.partition("-")[0] for folder in _list_whole(store or find_store())}))
 
 
@@ -94,7 +94,7 @@ def _find_last_use(folder: Path) -> float:
 
 
 def _measure(folder: Path) -> int:
-    """Return the size of a folder in bytes, which is stored after the first time because environments do not change."""
+    """Return the size of a folder in bytes, which is stored in it at first, because environments do not change."""
     record = folder / "size"
     # A record that another process has written only in part is no number, and the folder is measured again.
     with suppress(OSError, ValueError):
@@ -109,7 +109,10 @@ def _measure(folder: Path) -> int:
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether no process creates or uses an environment; Windows cannot rename a folder with an open file."""
+    """Return whether no process creates or uses an environment.
+
+    On Windows, the result is true for every environment, since folders in use cannot be renamed there.
+    """
     try:
         # This mode does not create the file, so a folder without it is never free.
         with (folder / USED).open("r+", encoding="utf-8") as file:

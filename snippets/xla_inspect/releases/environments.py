@@ -48,7 +48,7 @@ _UNFIT = re.compile(
 
 @dataclass(frozen=True)
 class Environment:
-    """The installation of a release.
+    """The installed Python environment of a JAX release.
 
     Attributes:
         version: The release of JAX.
@@ -64,18 +64,18 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """The path of the interpreter."""
+        """The path of the environment's Python interpreter."""
         return find_python(self.folder / "env")
 
     @property
     def plugin(self) -> Path | None:
-        """The library that compiles for NVIDIA GPUs, or None."""
+        """The path of the library that compiles for NVIDIA GPUs, or None if it is not installed."""
         pattern = "jax_plugins/xla_cuda*/xla_cuda_plugin.so"
         return next(iter(sorted((self.folder / "env").glob(f"lib*/python*/site-packages/{pattern}"))), None)
 
 
 def find_python(environment: Path) -> Path:
-    """Return the interpreter of a virtual environment, on any operating system."""
+    """Return the path of the interpreter of a virtual environment, on any operating system."""
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
@@ -188,14 +188,14 @@ def install(python: str, requirements: Sequence[str]) -> str:
 
 
 def list_versions(python: str) -> dict[str, str]:
-    """Return the installed versions of the packages that are recorded, by name."""
+    """Return the versions, by name, of the packages in `RECORDED` that are installed for an interpreter."""
     listed = run_uv(["pip", "list", "--quiet", "--format", "json", "--python", python]).stdout
     installed = {package["name"]: package["version"] for package in json.loads(listed)}
     return {name: installed[name] for name in RECORDED if name in installed}
 
 
 def explain_refusal(version: str, refusal: str) -> str:
-    """Return an explanation of a release's installation failure."""
+    """Return a sentence that explains why a release cannot be installed, from uv's message."""
     if re.search(r"no version of jax==|there is no version", refusal):
         return f"there is no release {version} of JAX"
     return f"JAX {version} does not install: {shorten_refusal(refusal)}"

@@ -65,7 +65,7 @@ def adapt_figures(spec: str, plugin: Path | None) -> str:
 
 
 def count_figures(text: str) -> int:
-    """Return the number of fields in a device description."""
+    """Return the number of fields with a value in the text of a GPU's device data."""
     return len(re.findall(r"^\s*\w+: ", text, re.MULTILINE))
 
 
@@ -91,7 +91,7 @@ def read_message_fields(library: Path) -> Fields:
 
 
 def _find_description(data: mmap.mmap, name: str) -> list[tuple[int, int | memoryview]]:
-    """Return the fields of a file descriptor, which starts with the file's name, or nothing if it is not there."""
+    """Return the fields of a protobuf file's descriptor as pairs (number, value), or an empty list if it is missing."""
     encoded = name.encode()
     mark = b"\x0a" + bytes([len(encoded)]) + encoded
     # A library contains its descriptors as bytes, each of which starts with its name as field 1.

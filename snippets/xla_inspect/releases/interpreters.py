@@ -77,7 +77,7 @@ def _list_pyenv() -> list[Path]:
 
 
 def _ask_version(path: Path) -> tuple[int, int] | None:
-    """Return the version of an interpreter if it starts and is CPython."""
+    """Return the major and minor version of an interpreter, or None if it does not start or is not CPython."""
     with suppress(OSError, subprocess.SubprocessError, ValueError):
         ended = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, timeout=20, check=True)  # noqa: S603 - uv, or an interpreter that it found
         number, name = ended.stdout.split()

@@ -1,4 +1,4 @@
-"""The passes that run with one JAX release and not with another, with renamed passes recognized."""
+"""A comparison of the lists of passes that two JAX releases run, which recognizes renamed passes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALIKE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class PassDrift:
-    """The difference between two lists of passes.
+    """The difference between the lists of passes that two JAX releases run.
 
     Attributes:
         renamed: Pairs of the old and the new name of a pass.
@@ -36,7 +36,7 @@ class PassDrift:
 
 @dataclass(frozen=True, slots=True)
 class SetChange:
-    """Added and removed names."""
+    """The names that only the newer (`added`) or only the older (`gone`) of two lists has."""
 
     added: tuple[str, ...]
     gone: tuple[str, ...]
@@ -83,7 +83,7 @@ def _find_renamed(
 
 
 def _find_places(names: Sequence[str], others: Sequence[str]) -> dict[str, set[tuple[str, str]]]:
-    """Return, for each name, the nearest names before and after it that the other list also has."""
+    """Return, for each name, two pairs: `after` and `before`, each with its nearest neighbor that is in both lists."""
     shared, places = set(others), {}
     for position, name in enumerate(names):
         before = next((other for other in reversed(names[:position]) if other in shared), "")

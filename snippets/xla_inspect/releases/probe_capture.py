@@ -1,4 +1,4 @@
-"""A reader of the release probe's output, in the formats of several years of releases, as a capture."""
+"""A reader that makes a capture from the dumps and results of the probe, which compiles with another JAX release."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACE = re.compile(r'source_file="(?P<file>(?:[^"\\]|\\.)*)"(?: source_line=(?P<
 
 
 def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Mapping[str, str]) -> Capture:
-    """Return the capture of a task that compiled.
+    """Return the capture of a program that the probe has compiled with a JAX release, read from its output.
 
     Args:
         task: The task, whose folder has the dumps and the log.
@@ -110,7 +110,10 @@ class _Places:
 
 
 def read_log(path: Path, module: str) -> tuple[tuple[PassRun, ...], dict[str, float]]:
-    """Return the passes that a log lists for a module, in order, and the total seconds of each."""
+    """Return the runs of passes that a log lists for a module, in order, and the total seconds by pass name.
+
+    Both are empty if the log cannot be read.
+    """
     runs: list[PassRun] = []
     seconds: dict[str, float] = {}
     pipeline, ours = "", False

@@ -1,4 +1,4 @@
-"""A runner for the release probe that restarts it until each task has a result, even if the compiler crashes."""
+"""A runner of the probe, which compiles with another JAX release, with restarts after crashes until all tasks end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
     logged: bool = True,
     niceness: int = 0,
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield each task with its result as soon as it is available; for a crash, the result describes the crash.
+    """Run tasks of compiling or running a program, and yield each with its result, or a description of its crash.
 
     Args:
         environment: The environment of the release.
@@ -83,7 +83,7 @@ def run_probe(  # noqa: PLR0913 - what is known of it
 
 
 def read_result(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of a task."""
+    """Return the content of the file `result.json` in the folder of a task that has ended."""
     result: dict[str, Any] = json.loads((Path(task["folder"]) / "result.json").read_text(encoding="utf-8"))
     return result
 
@@ -99,7 +99,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     logged: bool,
     niceness: int,
 ) -> Iterator[str]:
-    """Run one process of the probe, and yield each task as soon as it has a result."""
+    """Run one process of the probe, and yield the id of each task once it has a result, also one that it crashed in."""
     # The process runs in the task's folder, so that files that the user's code writes do not land in the user's folder.
     kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
@@ -146,7 +146,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
 
 
 def _read_mark(line: str) -> dict[str, str]:
-    """Return the probe's status message in a line of output, or nothing for any other line."""
+    """Return the probe's status message in a line of output, or an empty dict for any other line."""
     with suppress(ValueError):
         mark = json.loads(line)
         if isinstance(mark, dict):

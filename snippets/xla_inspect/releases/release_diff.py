@@ -1,4 +1,4 @@
-"""The changes from one JAX release to a later one, as data."""
+"""The changes from one recorded JAX release to a later one, computed from the results in both records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A number that changed for one program on one target.
+    """A number of one program on one target that changed from one JAX release to a later one.
 
     Attributes:
         program: The program.
@@ -143,7 +143,7 @@ class Drift:
 
     @cached_property
     def rewritten(self) -> tuple[CodeChange, ...]:
-        """The programs with the same launches but mostly different code, largest change first."""
+        """The entries of `coded` in which at least half of the weighted operations differ, largest change first."""
         changes = [
             CodeChange(program, target, share, (_deepest(before), _deepest(after)), _subtract_code(before, after))
             for (program, target), (before, after) in self.coded.items()
@@ -161,7 +161,7 @@ class Drift:
         }
 
     def passes(self, kind: str) -> PassDrift:
-        """Return the difference between the passes that run on a kind of target."""
+        """Return the difference between the lists of passes that the releases run for a kind of target."""
         return compare_passes(self.old.passes.get(kind, ()), self.new.passes.get(kind, ()))
 
     @cached_property
@@ -192,12 +192,12 @@ class Drift:
 
     @cached_property
     def parameters(self) -> Mapping[str, SetChange]:
-        """The primitives of both releases whose parameters differ."""
+        """The added and removed parameters of each primitive that both releases have, without unchanged primitives."""
         return _compare_each(self.old.parameters, self.new.parameters)
 
     @cached_property
     def attributes(self) -> Mapping[str, SetChange]:
-        """The operations of both releases whose attributes differ."""
+        """The added and removed attributes of each operation that both releases have, without unchanged operations."""
         return _compare_each(self.old.attributes, self.new.attributes)
 
     @cached_property
@@ -219,7 +219,7 @@ class Drift:
 
     @cached_property
     def names(self) -> Mapping[str, SetChange]:
-        """The JAX modules whose public names differ, including modules that only one release has."""
+        """The added and removed public names of each JAX module that changed, also if only one release has it."""
         # A module that one release lacks is compared with an empty one.
         none: dict[str, Sequence[str]] = dict.fromkeys((*self.new.names, *self.old.names), ())
         return _compare_each({**none, **self.old.names}, {**none, **self.new.names})
@@ -263,7 +263,7 @@ def _subtract_forms[Key](pairs: Mapping[Key, tuple[Form, Form]]) -> dict[Key, di
 
 
 def _compare_counts(pairs: Iterable[tuple[Form, Form]]) -> SetChange:
-    """Return the added and removed names over all pairs of forms, in alphabetical order."""
+    """Return the primitives or operations that only the newer, or only the older forms of all pairs have, sorted."""
     old, new = set[str](), set[str]()
     for before, after in pairs:
         old |= before.counts.keys()

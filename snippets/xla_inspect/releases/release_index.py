@@ -1,4 +1,4 @@
-"""The existing JAX releases, as the package index reports them to pip or uv, and the releases between two of them."""
+"""A query of the package index for the JAX releases that this machine can install, and the choice of a span of them."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def count_kernels(module: Module) -> Counter[str]:
 
 
 def count_copies(module: Module) -> Counter[str]:
-    """Return the number of copies inside loops, by the shape of the copied value."""
+    """Return the number of launched copies inside loops, by the shape of the copied value."""
     copies = (launch for launch in list_launches(module) if launch.role == "copy" and launch.within)
     return Counter(launch.instruction.shape.text for launch in copies)
 
@@ -131,7 +131,7 @@ TIMED = ("compile-time", "run-time")
 
 
 def measure_capture(capture: Capture) -> dict[str, Any]:
-    """Return a capture's answers, by question."""
+    """Return a capture's answers by question, except durations and answers that cannot be read from its texts."""
     values: dict[str, Any] = {"compiles": True, "memory": capture.memory.temporaries}
     for question in QUESTIONS.values():
         if question.count is not None:

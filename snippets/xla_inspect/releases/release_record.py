@@ -1,4 +1,4 @@
-"""The results of a set of programs with one JAX release: plain data, small enough for version control."""
+"""The results of a set of programs with one JAX release, as plain data that is read from and written as JSON."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Form:
 
 @dataclass(frozen=True)
 class ReleaseCompile:
-    """One program with one release.
+    """The results of tracing, lowering and compiling one program with one release.
 
     Attributes:
         jaxpr: Its jaxpr, or None if it was traced for no target.
@@ -154,7 +154,7 @@ class Release:
 
 
 def read_release(text: str) -> Release:
-    """Return the release that `write_release` wrote.
+    """Return the release in a text that `write_release` returned.
 
     Raises:
         InspectError: The text is not a release, or has another format version.
@@ -207,7 +207,7 @@ def read_releases(folder: Path, load: Callable[[Path], str] = _load) -> tuple[Re
 
 
 def write_release(release: Release) -> str:
-    """Return a release as JSON, with one line per program and target; targets with equal results share a line."""
+    """Return a release as JSON text, with one line per program and target; targets with equal results share a line."""
     data: dict[str, Any] = {
         "format": FORMAT,
         "script": SCRIPT,
@@ -225,7 +225,7 @@ def write_release(release: Release) -> str:
 
 
 def _print(value: object, depth: int, margin: str = "") -> str:
-    """Return JSON with one line per item in the outer levels."""
+    """Return a value as JSON text, with one line per item in the outermost `depth` levels."""
     if depth and value and isinstance(value, dict | list | tuple):
         pairs = value.items() if isinstance(value, dict) else ((None, item) for item in value)
         inner = f"{margin} "
@@ -273,7 +273,7 @@ def _read_counts(text: str, names: Sequence[str]) -> dict[str, int]:
 
 
 def _join(by_target: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge the entries of targets with equal values under their joined names."""
+    """Return the values with those of equal targets merged, by the targets' names joined with spaces."""
     joined: dict[str, tuple[list[str], Any]] = {}
     for target, value in by_target.items():
         # Equal values must have equal keys, whatever the order of their entries.

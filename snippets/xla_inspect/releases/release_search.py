@@ -1,4 +1,4 @@
-"""A bisection of releases that finds where an answer changed."""
+"""A bisection of JAX releases that finds the two between which the answer to a question about a program changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Boundary:
-    """A change in the answer to a question.
+    """A change in the answer to a question from one measured release to a later one.
 
     Attributes:
         question: The question.
@@ -30,11 +30,11 @@ class Boundary:
 
 
 class ReleaseSearch:
-    """A cache of measurements that measures each release at most once, when it is needed.
+    """A search for the releases at which answers change, which measures each release at most once, when needed.
 
     Args:
         versions: The releases, oldest first.
-        measure: Measures one release.
+        measure: The function that measures one release.
     """
 
     def __init__(self, versions: Sequence[str], measure: Callable[[str], ReleaseMeasure]) -> None:
@@ -54,9 +54,9 @@ class ReleaseSearch:
             self._find(version)
 
     def find_ends(self, question: Question | None = None) -> tuple[ReleaseMeasure, ReleaseMeasure] | None:
-        """Return the oldest and the newest release that answer a question, or that can be measured at all.
+        """Measure and return the oldest and the newest release that answer a question, or can be measured at all.
 
-        Returns None if there are fewer than two.
+        The result is None if there are fewer than two.
         """
         oldest = self._find_first(self._versions, question)
         newest = self._find_first(reversed(self._versions), question) if oldest else None

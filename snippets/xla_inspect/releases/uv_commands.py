@@ -72,7 +72,7 @@ def run_uv(arguments: Sequence[str], *, check: bool = True) -> subprocess.Comple
 
 
 def shorten_refusal(text: str) -> str:
-    """Return uv's message as one line, without decoration and without the addresses of registries."""
+    """Return uv's error message as one line without addresses, or advice if the disk is full or the network is down."""
     if FULL.search(text):
         return "the disk is full; remove what is in the way, or name another folder with XLA_INSPECT_CACHE"
     if OFFLINE.search(text):

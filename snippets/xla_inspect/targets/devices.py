@@ -50,7 +50,7 @@ class Target:
 
     @cached_property
     def versions(self) -> Mapping[str, str]:
-        """The packages that compile for this target, name to installed version."""
+        """The installed versions, by name, of the packages that compile for this target."""
         return {name: version for name in PACKAGES[self.kind] if (version := find_version(name))}
 
     @property
@@ -103,7 +103,7 @@ def find_target(name: str) -> Target:
 
 
 def count_devices(name: str) -> int:
-    """Return the number of devices of a target by its short name, or one for an unknown target."""
+    """Return the number of devices in the topology of a target's name: 8 for `tpu-v5e:2x4`, and 1 for `tpu-v5e`."""
     _, _, topology = name.partition(":")
     sizes = topology.split("x")
     # A name without a topology has one empty size, which is not decimal and means a single device.
@@ -111,7 +111,7 @@ def count_devices(name: str) -> int:
 
 
 def available() -> dict[str, str]:
-    """Map each target to an empty string, or to the reason why this machine cannot compile for it.
+    """Return, for each target, an empty string or the reason why this machine cannot compile for it.
 
     JAX is not imported. If a package is missing, the reason says which one to install.
     """
@@ -177,7 +177,7 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
 
 
 def drop_unknown(spec: str) -> str:
-    """Remove the fields of a GPU's description that an older plugin's compiler does not know.
+    """Return a GPU's description without the fields that the compiler of the installed plugin does not know.
 
     Args:
         spec: The figures, as `read_spec` returns them.
@@ -213,7 +213,7 @@ def knows_gpu_option(name: str, library: Path | None = None) -> bool:
 
 
 def explain_tiles(options: Mapping[str, object]) -> str:
-    """Describe the origin of the tiles of a GPU's matmuls in a compilation without autotuning, or return "".
+    """Return a phrase about the origin of the tiles of a GPU's matmuls without autotuning, or "" with autotuning.
 
     Args:
         options: The options of the compile.

@@ -124,7 +124,7 @@ def list_original() -> dict[str, str]:
 
 @contextmanager
 def original_environment() -> Iterator[None]:
-    """Undo this package's changes of the environment while code runs, and preserve the variables that the code sets."""
+    """Undo this package's changes of the environment within the `with` block, and keep the variables that it sets."""
     own, before = dict(os.environ), list_original()
     _replace(before)
     try:
@@ -140,7 +140,7 @@ def original_environment() -> Iterator[None]:
 
 @contextmanager
 def starting_environment(devices: int) -> Iterator[None]:
-    """Set the variables that the compilers need, in addition to those of a script, while JAX starts its backends.
+    """Set the variables that the compilers need within the `with` block, in which JAX starts its backends.
 
     Args:
         devices: The number of CPU devices, unless the script or the user has set it.
@@ -250,7 +250,7 @@ def _make_log_folder() -> Path:
 
 
 def find_occasion() -> Callable[[object], AbstractContextManager[None]]:
-    """Return the JAX context whose value distinguishes one lowering from the next.
+    """Return a function that enters a JAX context with a value, which distinguishes one lowering from the next.
 
     While the value stays the same, JAX reuses a trace together with the source lines of its first caller. There is one
     such context in a process, created early and stored on the jax module, because a new context makes JAX compile all

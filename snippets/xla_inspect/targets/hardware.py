@@ -111,7 +111,7 @@ def find_hardware(target: str) -> Hardware | None:
 
 
 def explain_absence(target: str) -> str:
-    """Explain in one sentence why a target has no roofline."""
+    """Return a sentence that explains why a target has no roofline; call it only for such a target."""
     if lane(target) != "cpu":
         return f"The {title(target.partition(':')[0])} has no roofline: the table of targets lacks its peak rates."
     return (
@@ -135,7 +135,7 @@ def _find_hardware(base: str) -> Hardware | None:
 
 
 def read_description(base: str, text: str) -> Hardware:
-    """Read a device description of XLA (`GpuTargetConfigProto` in text form).
+    """Return the peak rates in a device description of XLA (`GpuTargetConfigProto` in text form).
 
     Args:
         base: The target's short name.
@@ -158,7 +158,7 @@ def read_description(base: str, text: str) -> Hardware:
 
 
 def _read_rate(match: re.Match[str]) -> float:
-    """Return the operations per second of one core."""
+    """Return the operations per second of one core, from one rate of a device description."""
     return MULTIPLY_ADD * int(match["units"]) * int(match["ops"]) * float(match["clock"]) * 1e9
 
 

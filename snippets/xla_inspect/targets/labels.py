@@ -1,4 +1,4 @@
-"""The names of targets on a page."""
+"""The names of targets for readers, in full and in short, and the CSS class of their color."""
 
 from xla_inspect.targets.table import find_entry
 

@@ -27,7 +27,7 @@ _KEY = "traceEvents"
 
 
 def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
-    """Yield the complete events of a trace, and record the names of processes and threads.
+    """Yield the complete events of a trace, and store the names of processes and threads in the source.
 
     Args:
         source: The trace.
@@ -62,7 +62,7 @@ def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | No
 
 
 def take_name(source: Source, record: Mapping[str, Any]) -> None:
-    """Store the name of a process or a thread from a record."""
+    """Store the name of a process or a thread in the source if a record has one."""
     arguments = record.get("args")
     name = str(arguments.get("name") or "") if isinstance(arguments, dict) else ""
     process, thread = _place(record)
@@ -90,7 +90,7 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def open_text(path: Path) -> IO[str]:
-    """Open a file as text, and decompress it if necessary."""
+    """Return a file opened as text, which is decompressed if the file begins as gzip does."""
     with path.open("rb") as file:
         is_compressed = file.read(2) == GZIP
     # This codec skips a byte order mark, which is not JSON.

@@ -1,4 +1,4 @@
-"""The event of a profile, in a form that all formats share."""
+"""The event of a profile in a form that all formats share, and the profile from which events are read."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Source:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Convert any error while the file is read into an error about the file, with a remedy.
+        """Convert any error while the file is read within the `with` block into an error about it, with a remedy.
 
         Raises:
             InspectError: The file cannot be read.

@@ -22,7 +22,7 @@ _PLAIN = (str, int, float, bool)
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """The additional fields of an event.
+    """The label of an event: text for its name, and additional fields.
 
     Attributes:
         short: The text after the name, such as `model.py:12`.
@@ -74,7 +74,7 @@ def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | No
 
 
 def _rewrite(source: Source, find: Callable[[Event], Label | None]) -> Iterator[tuple[dict[str, Any], bool, bool]]:
-    """Yield each record with two flags: whether it has a label, and whether it is an event."""
+    """Yield each record of the new trace with two flags: whether it has a label, and whether it is an event."""
     if source.form == chrome.FORM:
         with source.reading():
             for record in chrome.read_records(source):

@@ -26,7 +26,7 @@ _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 def open_trace(path: Path) -> Source:
-    """Open a profile, or the newest profile in a folder that `jax.profiler.trace` wrote.
+    """Return a profile, or the newest one in a folder that `jax.profiler.trace` wrote, without reading its events.
 
     Args:
         path: An `.xplane.pb` of XProf or JAX, a Chrome trace (`.json`, `.json.gz`), or the table that

@@ -1,4 +1,4 @@
-"""The time of each instruction in a profile, without the time of nested events such as the body of a loop."""
+"""The recorded time of each instruction in a profile, without that of nested events such as the body of a loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ type _Between = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """The events with one name.
+    """The summed events of a profile with one name, instruction and module.
 
     Attributes:
         name: The name in the profile: on a GPU the symbol of a kernel.
@@ -50,7 +50,7 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The measured times of a profile.
+    """The times that a profile recorded, by instruction and kernel.
 
     Attributes:
         file: The path of the profile.
@@ -81,7 +81,7 @@ class Timing:
 
 @dataclass
 class _Track:
-    """The events on one line of a profile, stored in 24 bytes each."""
+    """The starts, durations, keys and numbers of runs of the events on one line of a profile, in 24 bytes for each."""
 
     starts: array[float] = field(default_factory=lambda: array("d"))
     durations: array[float] = field(default_factory=lambda: array("d"))
@@ -90,7 +90,7 @@ class _Track:
 
 
 def measure_times(source: Source, known_kernels: Collection[str] = ()) -> Timing:
-    """Measure the times in a profile, by instruction and kernel.
+    """Return the times that a profile recorded, summed by instruction and kernel.
 
     On a GPU only the streams count, and on a TPU only the line of operations, because other lines repeat the same time.
     The threads of a host count only without a device.
@@ -146,7 +146,7 @@ def _take(track: _Track, event: Event, keys: dict[_Key, int]) -> None:
 
 
 def _choose(tracks: Iterable[tuple[str, str]], source: Source) -> tuple[list[tuple[str, str]], str]:
-    """Return the lines of the profile to measure, and the kind of their events."""
+    """Return the lines of the profile whose times count, and their kind of device: `gpu`, `tpu`, `cpu` or ""."""
     by_device: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for place in tracks:
         match = _DEVICE.search(source.processes.get(place[0], ""))
@@ -172,7 +172,7 @@ def _keep_first_hand(
 
 
 def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
-    """Yield the number of each event of a line, with its time without that of nested events."""
+    """Yield the number of each event of a line, with its nanoseconds without those of nested events."""
     order: Sequence[int] = range(len(track.keys))
     later = zip(track.starts[1:], track.durations[1:], strict=True)
     # Profilers usually write a line in order, and sorting needs several times the memory of everything else.

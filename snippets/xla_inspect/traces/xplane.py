@@ -52,7 +52,7 @@ class _Plane:
 
 
 def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
-    """Yield the events of a profile.
+    """Yield the events of a profile, and store the names of its planes and lines in the source.
 
     Args:
         source: The profile.
@@ -100,7 +100,7 @@ def _read_plane(data: memoryview) -> _Plane:
 
 
 def _read_entry(data: memoryview) -> tuple[int, memoryview]:
-    """Return the key and the value of a map entry."""
+    """Return the key and the encoded value of an entry of a protobuf map."""
     key, inner = 0, memoryview(b"")
     for number, value in wire.read_fields(data):
         if number == 1 and isinstance(value, int):

@@ -1,4 +1,4 @@
-"""The main program, which does the tasks of a job."""
+"""The main program, which compiles or runs the programs that the tasks of a job name, and writes the results."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ STAGE = ["loading"]
 
 
 def begin(stage: str) -> None:
-    """Report the stage that starts now."""
+    """Store the stage that starts now, and report it to the parent process."""
     STAGE[0] = stage
     say({"stage": stage})
 
 
 def say(message: Mapping[str, str]) -> None:
-    """Send a message to the parent process."""
+    """Send a message to the parent process, as a line of JSON on the original standard output."""
     print(json.dumps(message), file=TOLD, flush=True)
 
 
@@ -89,7 +89,7 @@ def put_on_path(folder: str) -> None:
 
 
 def check_libtpu() -> None:
-    """Stop if another environment's libtpu would be loaded, because its results would belong to another release."""
+    """Exit with an error if JAX would load another environment's libtpu, which belongs to another release."""
     import jax  # noqa: F401 - it decides which is loaded
 
     path = os.environ.get("TPU_LIBRARY_PATH", "")
@@ -99,7 +99,7 @@ def check_libtpu() -> None:
 
 @contextmanager
 def logged(path: Path) -> Iterator[None]:
-    """Redirect the output of this process and of the compilers to a file."""
+    """Redirect the output of this process and of the compilers to a file within the `with` block."""
     # Buffered text must reach the previous output before the descriptors change.
     sys.stdout.flush()
     sys.stderr.flush()
@@ -120,7 +120,7 @@ def logged(path: Path) -> Iterator[None]:
 
 
 def describe(error: BaseException, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an error's type, the first line of its message, and the line of the user's file that it came from."""
+    """Return an error as a dict of its type and first line (`failed`) and its line in the user's files (`place`)."""
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     place, step = "", error.__traceback__
     while step is not None:

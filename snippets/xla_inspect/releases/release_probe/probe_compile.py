@@ -49,7 +49,7 @@ def find_devices(task: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def jit(call: Called) -> tuple[Any, dict[str, Any]]:
-    """Return the jitted function, and the settings that concern a mesh."""
+    """Return the jitted function of a call, and the settings of the call that concern a mesh (`mesh`, `specs`)."""
     import jax
 
     settings = dict(call.settings)
@@ -178,7 +178,10 @@ def compile_with_dumps(lowered: Any, options: Mapping[str, Any]) -> tuple[Any, l
 
 
 def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the duration in seconds of each of several runs on this machine's CPU, compiled with default options."""
+    """Run a program several times on this machine's CPU, and return the seconds of each run and their median.
+
+    For a program with a mesh, nothing runs, and the result is the reason, as `failed`.
+    """
     import jax
     import numpy as np
 

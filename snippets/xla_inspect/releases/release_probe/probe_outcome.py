@@ -69,7 +69,7 @@ def read_memory(compiled: Any) -> dict[str, int] | None:
 
 
 def read_cost(compiled: Any) -> dict[str, float] | None:
-    """Return the executable's cost analysis, or None if it has none (as on a GPU that is not present)."""
+    """Return `flops` and `transcendentals` of an executable's cost analysis, or None (as for a GPU that is absent)."""
     if compiled is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The function of a task, imported from the user's code with its arguments, and called as the options say."""
+"""The function of a task, imported from the user's code, with its arguments and the options of its call applied."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def make_shape(dtype: str, sizes: Sequence[int]) -> Any:
 
 
 def make_arguments(task: Mapping[str, Any]) -> Any:
-    """Return the shapes of the values that a user function returns."""
+    """Return the shapes of the values that a user function returns, or the values if some are not arrays."""
     import jax
 
     source = {**task, **task["args_from"]}
@@ -105,7 +105,7 @@ def make_arguments(task: Mapping[str, Any]) -> Any:
 
 
 def map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tuple[Any, ...]]:
-    """Return a function mapped over a batch dimension, and its arguments with that dimension in front."""
+    """Return a function mapped over a batch dimension, and the shapes of its arguments with that dimension in front."""
     import jax
     import jax.numpy as jnp
 
