@@ -1,4 +1,4 @@
-"""The MkDocs hook of this site: it caches captures, checks docs/data, and publishes explorers, dumps and programs."""
+"""The MkDocs hook of this site: it checks docs/data, and publishes explorers, the dump page and programs."""
 
 from __future__ import annotations
 

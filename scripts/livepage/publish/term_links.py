@@ -49,7 +49,7 @@ _MOST_CODES = 8
 
 
 def are_stale(terms: Iterable[Term]) -> bool:
-    """Return whether the current list of terms would give pages other links; the text of an entry does not matter."""
+    """Return whether the adapter's current terms would give other links than these; definitions do not matter."""
     return _strip(terms) != _strip(project.adapter.list_terms())
 
 

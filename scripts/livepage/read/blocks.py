@@ -41,7 +41,7 @@ SAYS = "Checked in this build: "
 
 
 class Kind(StrEnum):
-    """The kind of a piece."""
+    """The kind of code on a page: an executed fence, a check, or a value in prose."""
 
     BLOCK = "block"
     CHECK = "check"

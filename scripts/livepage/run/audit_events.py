@@ -25,7 +25,7 @@ _listeners: dict[str, list[Listener]] = {}
 
 
 def listen(listener: Listener, events: tuple[str, ...]) -> None:
-    """Call a function for certain events from now on; an audit hook cannot be removed."""
+    """Call a function for these audit events from now on; an audit hook cannot be removed."""
     if not _listeners:
         sys.addaudithook(_hear)
     for event in events:

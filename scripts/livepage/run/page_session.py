@@ -131,7 +131,7 @@ class _Session:
         return _add(outcome, self.guard)
 
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
-        """Run a piece; return the text of a value and, if that text is shortened, the exact value."""
+        """Run a piece; return a value's text and exact form, or the source of functions that asserted for a check."""
         if piece.kind is Kind.VALUE:
             _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
@@ -161,7 +161,7 @@ class _Session:
         return "", ""
 
     def _review(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> str:
-        """Report a check whose asserts checked nothing, and return the module functions that asserted for it."""
+        """Report a check whose asserts checked nothing; return the source of module functions that asserted for it."""
         whole = has_every_target()
         line, fault = find_fault(sites, is_whole=whole) or (
             0,
