@@ -121,7 +121,7 @@ def _show(prose: Prose, sentence: Sentence, check: Check, old: str, helpers: lis
 
 
 def _set_side_by_side(sentence: str, code: str) -> str:
-    """Return a sentence on the left and code on the right."""
+    """Return text in two columns: a sentence on the left and code on the right."""
     sentence_lines = textwrap.wrap(sentence, WIDTH, initial_indent="+ ", subsequent_indent="  ")
     code_lines = code.split("\n")
     height = max(len(sentence_lines), len(code_lines))
@@ -177,7 +177,7 @@ def _is_on(pair: Pair, lines: list[int]) -> bool:
 
 
 def list_changed(base: str) -> Iterator[str]:
-    """Yield each pair whose hashes are not in the records of a commit, with the earlier sentence."""
+    """Yield the text of each pair affirmed since a commit, with the earlier sentence if there was one."""
     before, records = _read_commit(base)
     for prose in project_texts.read_all(ROOT):
         entries = records.get(prose.name, set()) & backing.load_affirmed(prose.name)

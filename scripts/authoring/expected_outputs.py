@@ -45,7 +45,7 @@ class Member:
         name: The function's name in the file, or an empty string for the function that the file is named after.
         function: The function.
         example: The arguments that it is compiled for.
-        targets: The targets that it is compiled for: short names, with the names that include a topology.
+        targets: The targets that it is compiled for: the names that include a topology, by short name.
         arguments: The other arguments of the capture.
     """
 
@@ -70,8 +70,8 @@ def list_programs() -> list[str]:
 def list_members(program: str) -> tuple[Member, ...]:
     """Return the functions to compile from a program's file, in the order of the file.
 
-    Programs of the gallery are compiled for all of the gallery's targets. They belong to their own files, unless the
-    gallery passes more than an example.
+    Functions that the gallery shows are compiled for all targets, others for the usual ones. The gallery's own file
+    only has the functions to which it passes more arguments than an example.
     """
     gallery = importlib.import_module("programs.gallery")
     pieces = [piece.function for piece in gallery.PROGRAMS.values()]

@@ -41,8 +41,8 @@ class Chapter:
 
     Attributes:
         title: The title.
-        slug: The name of the page's file.
-        name: The name of the program's file and function.
+        slug: The name of the page's file without `.md`.
+        name: The name of the program's function, and of its file without `.py`.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Chapter:
     name: str
 
     def files(self, root: Path) -> dict[Path, str]:
-        """Return the files of the chapter with their texts."""
+        """Return the texts of the chapter's page, program and test, by path; nothing is written."""
         words = {"title": self.title, "slug": self.slug, "name": self.name}
         places = {
             "page.md": root / "docs" / f"{self.slug}.md",

@@ -81,7 +81,7 @@ def read_page(path: Path) -> Built:
 
 
 def copy(root: Path, folder: Path) -> None:
-    """Copy the project's files without tests, since Zensical clears the whole folder `.cache` for its own cache."""
+    """Copy the project's files without browser tests, since Zensical clears the folder `.cache` for its own cache."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root, capture_output=True, text=True, check=True,

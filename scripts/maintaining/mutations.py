@@ -139,7 +139,7 @@ def _falsify(page: Path, index: int, piece: Piece, node: ast.Assert, dice: rando
 
 
 def read_pieces(page: Path) -> tuple[Source, list[str]]:
-    """Return a page as read, and the texts of its outcomes.
+    """Run a page, and return it as read with the texts of its outcomes.
 
     Raises:
         SystemExit: The unchanged page fails.

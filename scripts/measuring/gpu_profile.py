@@ -65,7 +65,7 @@ def find_versions() -> dict[str, str]:
 
 
 def profile_program(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
-    """Return the optimized module of a program and the times of its kernels, over several runs after a warm-up.
+    """Run a program several times after a warm-up; return its optimized HLO text and the times of its kernels.
 
     Args:
         name: A file of snippets/programs that holds a function of its name, and its EXAMPLE.

@@ -43,7 +43,7 @@ def time_logs(runs: int) -> None:
 
 
 def describe_compile(name: str, target: str) -> CompileCall:
-    """Return the call of the compiler that a capture with reasons makes."""
+    """Return the call of the compiler that a capture with reasons would make; nothing is compiled."""
     from xla_inspect import capture
 
     calls: list[CompileCall] = []

@@ -45,7 +45,7 @@ LONGEST = 60
 
 
 class PeerVerdict(StrEnum):
-    """The result for one compiler."""
+    """The kinds of results for a compiler, each as the text that is printed."""
 
     AGREES = "agrees with its record"
     UPDATED = "record rewritten"

@@ -126,7 +126,7 @@ def serve(copy: Path, variables: Mapping[str, str]) -> Iterator[subprocess.Popen
 
 
 def ask_plain(plain: Child, edit: str) -> float:
-    """Return the seconds that plain MkDocs takes to rebuild after an edit."""
+    """Make the process of plain MkDocs edit a page and rebuild; return the seconds that it took."""
     plain.send(edit)
     return float(plain.listen(600))
 
@@ -161,7 +161,7 @@ def await_text(page: str, text: str, *, longest: float) -> float:
 
 
 def rebuild_plain() -> None:
-    """Rebuild the plain text after each edit from the standard input, as `mkdocs serve` does."""
+    """Make each edit from standard input, rebuild the plain text as `mkdocs serve` does, and print the seconds."""
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 

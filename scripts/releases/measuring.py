@@ -1,4 +1,4 @@
-"""The measurement of a release: the probe runs until every program has a result, and existing results are reused."""
+"""The compilation of all programs under a JAX release: a probe runs until each has a result; stored ones are reused."""
 
 from __future__ import annotations
 
@@ -195,6 +195,6 @@ def write_compressed(path: Path, content: object) -> None:
 
 
 def load_result(environment: Environment, task: Task) -> dict[str, Any]:
-    """Return the result of one compilation."""
+    """Return the stored result of one compilation."""
     result: dict[str, Any] = json.loads(gzip.decompress((environment.folder / task["file"]).read_bytes()))
     return result
