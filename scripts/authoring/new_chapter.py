@@ -157,7 +157,7 @@ def write_files(files: dict[Path, str]) -> None:
 
 
 def main() -> None:
-    """Create the chapter that the command line names, and print the next steps."""
+    """Write the chapter that the command line names, with expected outputs, affirm it, and print the next steps."""
     parser = argparse.ArgumentParser(prog="scripts/new-chapter", description=__doc__)
     parser.add_argument("title", help='what the chapter is called, such as "Reduced precision"')
     parser.add_argument("--section", default=SECTIONS[-1], choices=SECTIONS, help="where it stands in the navigation")

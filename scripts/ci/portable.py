@@ -74,7 +74,7 @@ class _ArticleReader(HTMLParser):
 
 
 def read_page(path: Path) -> Built:
-    """Read a built page."""
+    """Return the ids, links and classes of a built page."""
     reader = _ArticleReader()
     reader.feed(path.read_text(encoding="utf-8"))
     return reader.page
@@ -234,7 +234,7 @@ def _leaves_site(link: str, path: Path, site: Path) -> bool:
 
 
 def list_missing(root: Path) -> list[str]:
-    """Return the features of the MkDocs site that this site lacks, judging by its files."""
+    """Return the features of the MkDocs site that Zensical's site lacks, judging by its files."""
     site = root / "site"
     pages = "".join(path.read_text(encoding="utf-8") for path in site.rglob("index.html"))
     missing = []

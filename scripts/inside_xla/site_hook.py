@@ -41,7 +41,7 @@ def on_files(_: Files, **__: object) -> None:
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
-    """Add the edit fold to each program's listing."""
+    """Return a page's HTML with an edit fold after the listing of each program."""
     return program_places.add_places(html, page.url)
 
 

@@ -144,7 +144,7 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_read_source(page: Page, **_: object) -> str | None:
-    """Return the front matter of a notebook, since its cells have not been converted to Markdown yet."""
+    """Return the front matter of a notebook, whose cells are converted later, or None for another page."""
     return notebook_pages.read_source(page)
 
 

@@ -122,7 +122,7 @@ def _move() -> None:
 
 
 def main(modules: Sequence[str]) -> None:
-    """Run pages like `livepage.worker`, but with the other date and machine."""
+    """Import modules, and run pages like `livepage.worker`, but with the other date and number of cores."""
     from livepage import worker
 
     _move()

@@ -152,7 +152,7 @@ class Workers:
         self.on_done(page)
 
     def _find_process(self) -> PageProcess:
-        """Return the process that was busy last, which has imported the most modules already, or a new one."""
+        """Return the idle process that was busy last, which has imported the most modules, or a new process."""
         with self._changed:
             while self._idle:
                 if (process := self._idle.pop()).popen.poll() is None:

@@ -24,7 +24,7 @@ MOST = 5_000_000
 
 
 def time_logs(runs: int) -> None:
-    """Compile each program for each target with and without the log, in pairs, and print the median ratios."""
+    """Compile programs with and without the log, in pairs; print the median ratio of the times and the log's size."""
     logged_compile: Any = getmodule(LoggedProcess)
     bare = LoggedProcess({})
     logged = LoggedProcess(list_variables(LEVELS, logged_compile.TPU_LEVELS))

@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def find_programs() -> list[str]:
-    """Return the files of snippets/programs that define a function of their own name, and its EXAMPLE."""
+    """Return the names of the files in snippets/programs that define a function of their own name, and its EXAMPLE."""
     return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) >= {path.stem, "EXAMPLE"}]
 
 
@@ -114,7 +114,7 @@ def find_target(device: str, platform: str) -> str:
 
 
 def record_device(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Return the record of one device: the measurements, and each program's differences from its capture.
+    """Capture the measured programs; return the record of one device: times, and differences from the captures.
 
     Args:
         measured: The output of `measuring.gpu_profile`.

@@ -169,7 +169,7 @@ def name_package(peer: str) -> tuple[str, str]:
 
 
 def compare_record(peer: str, current: str, *, update: bool = False) -> PeerOutcome:
-    """Compare the new record of a script with the stored one; with `update`, rewrite the stored one."""
+    """Compare the new record of a script with the stored one, rewrite it with `update`, and return the result."""
     path = records.FOLDER / peer / records.RECORD
     record = path.read_text(encoding="utf-8") if path.is_file() else ""
     if record == current:

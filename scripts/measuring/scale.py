@@ -42,7 +42,7 @@ _COMPILED = re.compile(r"Finished XLA compilation of \S+ in ([\d.]+) sec")
 
 @dataclass(frozen=True)
 class Row:
-    """A program and a target.
+    """A row of the record: a program, a target, and how to measure them.
 
     Attributes:
         name: The name for the option `--only`.

@@ -168,7 +168,7 @@ def write_names(environment: Environment) -> None:
 
 
 def read_result(probe_task: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result with the contents of its dumps: modules before and after, passes, and the work of the code.
+    """Return a result with what its dumps contain (modules, passes, work of the code), or only the reason of a failure.
 
     Args:
         probe_task: The task in the probe's format.

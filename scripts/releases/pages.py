@@ -120,7 +120,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
 
 
 def export(folder: Path) -> tuple[Path, str]:
-    """Extract the files of the last commit into a folder; return the folder and the commit."""
+    """Extract the files of the last commit below a folder; return their folder and the commit's first 12 digits."""
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()

@@ -130,7 +130,7 @@ def read_asked(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def _put(entries: Iterable[SearchEntry], content: str) -> str:
-    """Return a page with each entry in the place of its element."""
+    """Return a page's HTML with each entry in place of the element with its id."""
     entry_by_id = {entry.id: entry for entry in entries}
     if not entry_by_id:
         return content

@@ -35,7 +35,7 @@ _LONGEST = 6000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A section of a page in the feed.
+    """A section of a page, as one item of the feed.
 
     Attributes:
         title: The section's heading.

@@ -141,7 +141,7 @@ class Source:
 
 
 def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> Source:
-    """Read a page whose includes are already expanded.
+    """Return a page as read, from lines in which includes are already expanded.
 
     Args:
         name: The page's file, relative to the project.

@@ -96,7 +96,7 @@ class Asserts:
             raise AssertionError(fault[1])
 
     def explain(self, number: int, message: object, names: tuple[str, ...], variables: Mapping[str, Any]) -> str:
-        """Return the message of a failing assert: its own message, then the shortened values of its names."""
+        """Note that an assert failed, and return its message: its own, then the shortened values of its names."""
         site = self.sites[number]
         site.failed = True
         values_by_name = {name: variables[name] for name in names if name in variables} | site.example

@@ -67,7 +67,7 @@ def _end(
 
 
 def _add(outcome: Outcome, guard: Guard) -> Outcome:
-    """Return an outcome with the piece's first complaint in place of an error that may follow from it."""
+    """Return an outcome that fails with the piece's first complaint, or the given outcome if there is none."""
     if not guard.complaints:
         return outcome
     origin, complaint = guard.complaints[0]
@@ -202,7 +202,7 @@ class _Session:
 
 
 def run_shell(piece: Piece) -> str:
-    """Return the output of a shell block, including its errors.
+    """Run a shell block, and return its output, including its errors.
 
     Raises:
         RuntimeError: The exit status differs from the block's `returncode`.
@@ -220,7 +220,7 @@ def run_shell(piece: Piece) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return the text of a value in prose: an int gets thousands separators, and text stays unchanged."""
+    """Return the text of a value in prose: an int gets thousands separators, and any other value is `str(value)`."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
@@ -258,7 +258,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def locate(error: BaseException, piece: Piece) -> Origin:
-    """Return the innermost line of the piece, or of a file that it includes, in an error's traceback."""
+    """Return the innermost line of a piece in an error's traceback, or the line on which the piece begins."""
     if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
         at = min(error.lineno, len(piece.lines)) - 1
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:

@@ -102,7 +102,7 @@ class Rebuild:
             self._server._rebuild_cond.notify_all()  # noqa: SLF001
 
     def __call__(self, *_: object) -> None:
-        """Rebuild everything that changed since the last build."""
+        """Rebuild the pages that a change since the last build affects, or the whole site if it affects more."""
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
             requests = sorted(self._wanted)
             self._wanted.clear()
