@@ -239,7 +239,7 @@ def _read_lines(text: str) -> list[int]:
 
 
 def main() -> None:
-    """Show unaffirmed pairs and record the accepted ones; `--check` only reports, and `--since` prints recorded pairs."""
+    """Show unaffirmed pairs and record accepted ones; `--check` only reports, and `--since` prints recorded pairs."""
     parser = argparse.ArgumentParser(prog="scripts/authoring/affirm", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PAGE")
     parser.add_argument("--lines", default=[], type=_read_lines, help="12,20-24: accept the sentences on these lines")

@@ -69,7 +69,7 @@ def _set_config(name: str, value: object) -> None:
 
 
 class SiteAdapter(Adapter):
-    """The adapter of this site."""
+    """The adapter of this site; `Adapter` describes its attributes and methods."""
 
     slow_work = "xla_inspect"
     caches = ("XLA_INSPECT_CACHE",)

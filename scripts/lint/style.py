@@ -52,7 +52,7 @@ _ENTRY = re.compile(r"^\*\*(.+?)\*\*\{ #[\w-]+ \}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Breach:
-    """A violation of the house style."""
+    """A violation of the house style: its file, its line, and a message."""
 
     file: str
     line: int

@@ -39,7 +39,7 @@ _PUNCTUATION = "\"'*_.,;:!?()[]{}\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE Q
 
 @dataclass(frozen=True)
 class UnbackedNumber:
-    """A number that neither code nor an exception backs."""
+    """A number that neither code nor an exception backs, with its file and line."""
 
     file: str
     line: int

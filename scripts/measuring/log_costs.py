@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 PROGRAMS = ("layer", "transformer_block", "transformer_block_grad")
 TARGETS = ("cpu", "h100", "tpu-v5e")
 LIMIT = 1.3
-"""The largest allowed ratio of a logged compilation's time to that of a bare one."""
+"""The limit, printed but not enforced, for the ratio of a logged compilation's time to that of a bare one."""
 MOST = 5_000_000
-"""The largest allowed log of one compilation, in bytes."""
+"""The limit, printed but not enforced, for the log of one compilation, in bytes."""
 
 
 def time_logs(runs: int) -> None:

@@ -56,7 +56,7 @@ class PeerVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class PeerOutcome:
-    """The result for one compiler, with the reason as text."""
+    """The result for one compiler: its name, the kind of result, and the reason as text."""
 
     peer: str
     verdict: PeerVerdict

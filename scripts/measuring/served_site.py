@@ -28,9 +28,9 @@ PORT = 8791
 TIMES = 100
 """The number of edits during which a server's memory must not grow."""
 HOME, ALL = 0.1, 1.1
-"""The limits for a first start in multiples of a cold build: until the home page is shown, and until all pages are."""
+"""The printed limits for a first start, in multiples of a cold build: until the home page is shown, and all pages."""
 MEDIAN, MOST, GROWTH = 0.10, 0.20, 0.05
-"""The limits for an edit: shares of a rebuild by plain MkDocs, and of the server's memory."""
+"""The printed limits for an edit: shares of a rebuild by plain MkDocs, and of the server's memory."""
 
 _ANSWER = "\n{ .answer }\n"
 _SENTENCE = "A sentence that was not here, number {}."

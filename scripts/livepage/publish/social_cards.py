@@ -65,7 +65,7 @@ _FIT = """() => {
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """The card of a page as HTML, with a digest of the site's styles."""
+    """A page, its card as HTML, and a digest of the site's styles."""
 
     page: Page
     html: str

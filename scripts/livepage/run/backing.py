@@ -35,10 +35,10 @@ KINDS = {
     SOURCE: "it, or the sentence next to it, links to its source",
     READING: "no code decides it: a person compared it with what it is about",
 }
-"""The kinds of backing that can replace a check."""
+"""The kinds of backing that can replace a check, each with a description."""
 
 TITLE = 5
-"""The number of digits of the second hash that come from the title."""
+"""The number of digits of a backing's hash that come from its title."""
 _DIGITS = 12
 _LINK = re.compile(r"\]\(|<https?://|\]\[|\[\^")
 _EXPRESSION = re.compile(r"(?<!`)(`+)\s?=\s(.+?)\s*\1")
