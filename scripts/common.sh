@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# What the scripts share: find uv or fetch it, let it install the packages, and say what takes time.
-# Bash 3.2, which macOS has, is enough.
+# Functions that the scripts share: they find or fetch uv, install the packages with it, and print progress.
+# They run in Bash 3.2, the version of macOS.
 
 NAME=${0##*/}
 SELF=$(cd "$(dirname "$0")" && pwd)/$NAME
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$ROOT" || exit
-export XLA_INSPECT_CACHE=${XLA_INSPECT_CACHE:-$ROOT/.cache/xla_inspect} # not the user's, where the tool has it
-export NO_MKDOCS_2_WARNING=1 # Material's notice about its future, at each build
+export XLA_INSPECT_CACHE=${XLA_INSPECT_CACHE:-$ROOT/.cache/xla_inspect} # the tool's default is in the user's home
+export NO_MKDOCS_2_WARNING=1 # otherwise Material prints a notice about MkDocs 2 at each build
 unset VIRTUAL_ENV # uv would warn that another environment is active
-set -E # a command that fails in a function, and stops the script, is named too
+set -E # the next trap then also reports commands that fail inside functions
 trap 'printf "%s: stopped at line %s: %s\n" "$NAME" "$LINENO" "$BASH_COMMAND" >&2' ERR
 trap 'printf "\n%s: stopped\n" "$NAME" >&2; exit 130' INT
 
@@ -22,14 +22,14 @@ die() {
   exit 1
 }
 
-# help: print the comment that opens the script, and stop.
+# help: print the comment at the head of the script, and exit.
 help() {
   sed -n '2,/^set /s/^# \{0,1\}//p' "$SELF"
   exit
 }
 
-# A program on PATH may be a shim that only says 'command not found', and a uv may be older than pyproject.toml asks for:
-# what counts is whether it runs here.
+# runs_here COMMAND...: test whether a command succeeds in this project, without output. A program on PATH may be a shim
+# that only prints 'command not found', and a uv may be older than pyproject.toml requires.
 runs_here() {
   "$@" </dev/null >/dev/null 2>&1
 }
@@ -57,13 +57,13 @@ find_python() {
   return 1
 }
 
-# fetch_uv: put the uv that scripts/uv.txt names, by its content, into .uv/, and use that one.
+# fetch_uv: install the uv that scripts/uv.txt pins by its hash into .uv/, and use it.
 fetch_uv() {
   local pinned=(--quiet --disable-pip-version-check --require-hashes --requirement scripts/uv.txt)
   find_python || die "needs Python 3.9 or newer, or uv, and found neither on PATH. Install one of them and try again."
   say "fetching uv into .uv/ (about 20 MB)"
   rm -rf .uv
-  # Debian's python3 comes without venv until python3-venv is installed; pip alone will do.
+  # On Debian, python3 has no venv without the package python3-venv; in that case pip alone is used.
   if runs_here "$PYTHON" -c 'import ensurepip'; then
     "$PYTHON" -m venv .uv && .uv/bin/python -m pip install "${pinned[@]}"
   elif runs_here "$PYTHON" -m pip --version; then
@@ -76,7 +76,7 @@ fetch_uv() {
   runs_here "$UV" python dir || die "the uv in .uv/ does not run. Remove .uv/, install uv yourself, and try again."
 }
 
-# install_packages: bring the project's environment up to date.
+# install_packages: create or update the project's environment.
 install_packages() {
   local place=${UV_PROJECT_ENVIRONMENT:-.venv}
   find_uv || fetch_uv
@@ -93,12 +93,12 @@ install_packages() {
   }
 }
 
-# in_project COMMAND...: run a command of the project's environment.
+# in_project COMMAND...: run a command in the project's environment.
 in_project() {
   "$UV" run --no-sync "$@"
 }
 
-# before_install [OPTION...] MODULE...: run a module that needs the standard library alone, in no environment.
+# before_install [OPTION...] MODULE...: run a module that needs only the standard library, without an environment.
 before_install() {
   PYTHONPATH="$ROOT/scripts:$ROOT/snippets" "$UV" run --quiet --no-project python -m "$@"
 }

@@ -121,7 +121,7 @@ def _show(prose: Prose, sentence: Sentence, check: Check, old: str, helpers: lis
 
 
 def _set_side_by_side(sentence: str, code: str) -> str:
-    """Return a sentence on the left and code on the right."""
+    """Return text in two columns: a sentence on the left and code on the right."""
     sentence_lines = textwrap.wrap(sentence, WIDTH, initial_indent="+ ", subsequent_indent="  ")
     code_lines = code.split("\n")
     height = max(len(sentence_lines), len(code_lines))
@@ -177,7 +177,7 @@ def _is_on(pair: Pair, lines: list[int]) -> bool:
 
 
 def list_changed(base: str) -> Iterator[str]:
-    """Yield each pair whose hashes are not in the records of a commit, with the earlier sentence."""
+    """Yield the text of each pair affirmed since a commit, with the earlier sentence if there was one."""
     before, records = _read_commit(base)
     for prose in project_texts.read_all(ROOT):
         entries = records.get(prose.name, set()) & backing.load_affirmed(prose.name)
@@ -239,7 +239,7 @@ def _read_lines(text: str) -> list[int]:
 
 
 def main() -> None:
-    """Run the command line: record affirmed sentences, or report those that are not affirmed."""
+    """Show unaffirmed pairs and record accepted ones; `--check` only reports, and `--since` prints recorded pairs."""
     parser = argparse.ArgumentParser(prog="scripts/authoring/affirm", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PAGE")
     parser.add_argument("--lines", default=[], type=_read_lines, help="12,20-24: accept the sentences on these lines")

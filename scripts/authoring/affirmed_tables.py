@@ -44,7 +44,7 @@ def _gather(name: str, file: Path, entries: Iterable[_Entry], helpers: str = "")
 
 
 def _list_claims(root: Path) -> Iterator[_Entry]:
-    """Yield the claims about XLA with their verdicts; their checks are functions."""
+    """Yield the claims about XLA with their verdicts, each backed by the call of its check function, if it has one."""
     for name, claim in _load(root, "claims.toml").items():
         where = f" ({', '.join(claim['where'])})" if "where" in claim else ""
         heard = f", heard {claim['heard']}" if "heard" in claim else ""
@@ -54,7 +54,7 @@ def _list_claims(root: Path) -> Iterator[_Entry]:
 
 
 def _list_cells(root: Path) -> Iterator[_Entry]:
-    """Yield the cells of the comparison of compilers; the checks of the section that a cell links to back the cell."""
+    """Yield the cells of the comparison of compilers, each backed by the checks of the section that it links to."""
     for row, cells in _load(root, "comparison.toml").items():
         for column, cell in cells.items():
             link = _SECTION.search(cell)
@@ -64,14 +64,14 @@ def _list_cells(root: Path) -> Iterator[_Entry]:
 
 
 def _list_opcodes(root: Path) -> Iterator[_Entry]:
-    """Yield the definitions of the opcodes; each build runs the call in an entry, and the specifications are linked."""
+    """Yield the definitions of the opcodes with their calls and linked specifications, without a check."""
     for name, opcode in _load(root, "opcodes.toml")["opcodes"].items():
         beside = [f"{key} {opcode[key]}" for key in ("call", "by", "xla", "stablehlo") if key in opcode]
         yield f"[opcodes.{name}]", f"{name}: {opcode['says']} ({'; '.join(beside)})", None
 
 
 def _list_passes(root: Path) -> Iterator[_Entry]:
-    """Yield the descriptions of the passes with their sources; passes without public source are checked by captures."""
+    """Yield the descriptions of the passes with their sources, without a check."""
     for name, row in _load(root, "passes.toml")["passes"].items():
         key = name if _BARE.fullmatch(name) else f'"{name}"'
         yield f"[passes.{key}]", f"{name}: {row['says']} ({', '.join(row['sources'])})", None

@@ -103,7 +103,7 @@ def draw(site: Path, seed: int, number: int, kinds: tuple[str, ...] = KINDS) -> 
 
 
 def main() -> None:
-    """Print a draw, numbered, with riddles mixed in; write the numbers of the riddles to the file that is asked for."""
+    """Print a numbered draw; with `--key FILE`, mix riddles in, and write their numbers to the file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed", type=int, help="the seed of the draw")
     parser.add_argument("--site", type=Path, default=ROOT / "site", help="the built site, by default site")

@@ -45,7 +45,7 @@ class Member:
         name: The function's name in the file, or an empty string for the function that the file is named after.
         function: The function.
         example: The arguments that it is compiled for.
-        targets: The targets that it is compiled for: short names, with the names that include a topology.
+        targets: The targets that it is compiled for: the names that include a topology, by short name.
         arguments: The other arguments of the capture.
     """
 
@@ -62,7 +62,7 @@ class Member:
 
 
 def list_programs() -> list[str]:
-    """Return the files of snippets/programs that define something to compile, by name, in order."""
+    """Return the sorted names, without `.py`, of the files in snippets/programs that define something to compile."""
     return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) & {"EXAMPLE", "PROGRAMS"}]
 
 
@@ -70,8 +70,8 @@ def list_programs() -> list[str]:
 def list_members(program: str) -> tuple[Member, ...]:
     """Return the functions to compile from a program's file, in the order of the file.
 
-    Programs of the gallery are compiled for all of the gallery's targets. They belong to their own files, unless the
-    gallery passes more than an example.
+    Functions that the gallery shows are compiled for all targets, others for the usual ones. The gallery's own file
+    only has the functions to which it passes more arguments than an example.
     """
     gallery = importlib.import_module("programs.gallery")
     pieces = [piece.function for piece in gallery.PROGRAMS.values()]
@@ -110,7 +110,7 @@ def find_obstacle(target: str) -> str:
 
 
 def make(program: str, target: str) -> str:
-    """Return the text of a program's file for a target: one section for each member that is compiled for it."""
+    """Compile a program for a target, and return the text of its expected file: one section for each member."""
     sections = []
     for member in list_members(program):
         if target in member.targets:
@@ -120,7 +120,7 @@ def make(program: str, target: str) -> str:
 
 
 def compile_member(member: Member, target: str) -> Capture | Exception:
-    """Return the capture of a member, or the exception with which JAX or the compiler rejects it."""
+    """Compile a member, and return its capture, or the exception with which JAX or the compiler rejects it."""
     try:
         return begin_capture(member.program, target, None)()
     except TargetUnavailableError:
@@ -130,7 +130,7 @@ def compile_member(member: Member, target: str) -> Capture | Exception:
 
 
 def describe_member(member: Member, target: str) -> str:
-    """Return a summary of a member's compiled form, or the first line of the error that rejects it."""
+    """Compile a member, and return a summary of its compiled form, or the first line of the error that rejects it."""
     outcome = compile_member(member, target)
     if isinstance(outcome, Exception):
         return f"refused\n  {str(outcome).partition('\n')[0] or type(outcome).__name__}\n"

@@ -41,8 +41,8 @@ class Chapter:
 
     Attributes:
         title: The title.
-        slug: The name of the page's file.
-        name: The name of the program's file and function.
+        slug: The name of the page's file without `.md`.
+        name: The name of the program's function, and of its file without `.py`.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Chapter:
     name: str
 
     def files(self, root: Path) -> dict[Path, str]:
-        """Return the files of the chapter with their texts."""
+        """Return the texts of the chapter's page, program and test, by path; nothing is written."""
         words = {"title": self.title, "slug": self.slug, "name": self.name}
         places = {
             "page.md": root / "docs" / f"{self.slug}.md",
@@ -157,7 +157,7 @@ def write_files(files: dict[Path, str]) -> None:
 
 
 def main() -> None:
-    """Create the chapter that the command line names, and print the next steps."""
+    """Write the chapter that the command line names, with expected outputs, affirm it, and print the next steps."""
     parser = argparse.ArgumentParser(prog="scripts/new-chapter", description=__doc__)
     parser.add_argument("title", help='what the chapter is called, such as "Reduced precision"')
     parser.add_argument("--section", default=SECTIONS[-1], choices=SECTIONS, help="where it stands in the navigation")

@@ -127,7 +127,7 @@ def read_scripts(root: Path) -> Iterator[Prose]:
 
 
 def _read_module(name: str, text: str) -> Iterator[Prose]:
-    """Yield the texts of a module that readers see: its help, or its captions."""
+    """Yield the texts of a module that readers see: its help, the task of an exercise, or its captions."""
     if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(|^QUESTIONS\b", text, re.MULTILINE):
         yield Prose(name, tuple(_list_help(ast.parse(text))))
     elif name.startswith("snippets/practice/"):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def update(programs: Sequence[str], *, check: bool) -> int:
-    """Write the expected outputs of programs, or only compare them; print the results and return the exit status."""
+    """Compile programs, write their expected outputs or only compare them, print results, return the exit status."""
     changes, different, missing = [], [], {}
     for number, program in enumerate(programs, 1):
         differing = []

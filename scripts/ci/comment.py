@@ -102,7 +102,7 @@ def post(repository: str, number: int, body: str, *, changed: bool) -> str:
 
 
 def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Send a request to GitHub's API.
+    """Send a request to GitHub's API, and return the JSON of its answer.
 
     Raises:
         CommentError: `gh` is missing, or the request failed.
@@ -122,7 +122,7 @@ def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - any JS
 
 
 def main() -> int:
-    """Write the comment, and return the exit code."""
+    """Post the comment about the difference in the file that the command line names, and return the exit code."""
     path = Path(sys.argv[1])
     if not path.is_file():
         print(f"comment: no {path}: the run ended before it had one")

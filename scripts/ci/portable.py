@@ -74,14 +74,14 @@ class _ArticleReader(HTMLParser):
 
 
 def read_page(path: Path) -> Built:
-    """Read a built page."""
+    """Return the ids, links and classes of a built page."""
     reader = _ArticleReader()
     reader.feed(path.read_text(encoding="utf-8"))
     return reader.page
 
 
 def copy(root: Path, folder: Path) -> None:
-    """Copy the project's files without tests, since Zensical clears the whole folder `.cache` for its own cache."""
+    """Copy the project's files without browser tests, since Zensical clears the folder `.cache` for its own cache."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root, capture_output=True, text=True, check=True,
@@ -234,7 +234,7 @@ def _leaves_site(link: str, path: Path, site: Path) -> bool:
 
 
 def list_missing(root: Path) -> list[str]:
-    """Return the features of the MkDocs site that this site lacks, judging by its files."""
+    """Return the features of the MkDocs site that Zensical's site lacks, judging by its files."""
     site = root / "site"
     pages = "".join(path.read_text(encoding="utf-8") for path in site.rglob("index.html"))
     missing = []

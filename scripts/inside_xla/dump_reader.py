@@ -30,7 +30,7 @@ LOOSE = "DUMP"
 """The title of files that are in no folder, as a command line would name their folder."""
 
 HEAD = 512
-"""The number of bytes that identify the type of a file."""
+"""The number of bytes at the start of a file that identify its type."""
 
 TOO_LARGE = "It takes more memory than a browser has for it; `xla-inspect read` on your machine has more."
 

@@ -52,7 +52,7 @@ def publish_dump_page(pages: Iterable[str], site: Path) -> None:
 
 
 def _publish_python(site: Path) -> dict[str, object]:
-    """Link Python into a folder named by its version; return the folder, and the size of each file in bytes."""
+    """Link Python into a folder; return its name and the sizes of its files in bytes, or a message without Python."""
     release = f"{PACKAGE}-{PYODIDE.read_version(PACKAGE)}"
     folder = site / "assets" / release
     if not PYODIDE.is_made():

@@ -71,7 +71,7 @@ class Playgrounds:
                 self._running.popitem()[1][0].end()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
-        """Answer a request."""
+        """Start a playground for a link and redirect to it, or pass any other request to the server."""
         path = environ["PATH_INFO"]
         if not path.startswith(PREFIX):
             return self._app(environ, start_response) if self._app else []
@@ -130,7 +130,7 @@ def on_startup(command: str, **_: object) -> None:
 
 
 def on_page_content(content: str, **_: object) -> str:
-    """Add links to the programs of a page."""
+    """Return a page's HTML; while pages are served, each program gets an *Edit* link."""
     return _playgrounds[0].link(content) if _playgrounds else content
 
 

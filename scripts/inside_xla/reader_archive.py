@@ -21,7 +21,7 @@ FIRST = (1980, 1, 1, 0, 0, 0)
 
 
 def list_files() -> dict[str, Path]:
-    """Return the files of the reader, by their names in the archive."""
+    """Return the paths of the files of the reader, by their names in the archive."""
     tool = ROOT / "snippets" / "xla_inspect"
     rooms = {f"xla_inspect.{name}": place for name, place in list_places(tool).items()}
     allowed = read_rooms()
@@ -34,7 +34,7 @@ def list_files() -> dict[str, Path]:
 
 
 def read_rooms() -> list[str]:
-    """Return the subpackages that need only the standard library, from the import contract."""
+    """Return the subpackages of the tool that need only the standard library, as the import contract lists them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     modules = next(contract["source_modules"] for contract in contracts if contract["name"] == CONTRACT)

@@ -69,7 +69,7 @@ def _set_config(name: str, value: object) -> None:
 
 
 class SiteAdapter(Adapter):
-    """The adapter of this site."""
+    """The adapter of this site; `Adapter` describes its attributes and methods."""
 
     slow_work = "xla_inspect"
     caches = ("XLA_INSPECT_CACHE",)
@@ -91,7 +91,7 @@ class SiteAdapter(Adapter):
         return describe_makers(values)
 
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
-        """Return the target and the reason of a `TargetUnavailableError`, recognized by its name.
+        """Return the target and the reason of a `TargetUnavailableError`, recognized by its name, or None.
 
         The package may be reloaded, so its class may differ. A `KeyError` counts too if its key is a missing target,
         since a page may build tables of its own by target.
@@ -122,7 +122,7 @@ class SiteAdapter(Adapter):
         return term_list.read_terms(project.root / project.docs)
 
     def choose_terms(self, page: str) -> Iterable[Term]:
-        """Return the terms that have the meaning of their entries on this page."""
+        """Return the terms to link on this page: those that it uses in the sense of their entries."""
         return term_list.choose(self.list_terms(), page)
 
     def find_anchor(self, link: str) -> str:
@@ -158,7 +158,7 @@ class SiteAdapter(Adapter):
         return (_READY + (_FETCH.format(address=address) if address else _REFUSE) + _MARKING).rstrip()
 
     def expand_cell(self, cell: Mapping[str, object]) -> Iterable[tuple[str, str]] | None:
-        """Return the cells of an exercise, or the text with references."""
+        """Return the cells of an exercise, or the text with references; None for any other cell."""
         if exercise := cell.get("exercise"):
             return _write_exercise(str(exercise))
         if phase := cell.get("references"):

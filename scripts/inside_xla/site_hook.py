@@ -1,4 +1,4 @@
-"""The MkDocs hook of this site: it caches captures, checks docs/data, and publishes explorers, dumps and programs."""
+"""The MkDocs hook of this site: it checks docs/data, and publishes explorers, the dump page and programs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def on_files(_: Files, **__: object) -> None:
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
-    """Add the edit fold to each program's listing."""
+    """Return a page's HTML with an edit fold after the listing of each program."""
     return program_places.add_places(html, page.url)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECTIONS = ("Understand", "Beyond the compiler", "Use it well")
 """The groups of the navigation that hold chapters."""
 LISTS = {"questions.md"}
-"""The pages of these groups that are lists of answers, each with its own listing."""
+"""The pages of these groups that are no chapters but lists of short answers."""
 LEAST_EXERCISES = 2
 LEAST_QUESTIONS = 3
 LONGEST_BLOCK = 25

@@ -52,7 +52,7 @@ _ENTRY = re.compile(r"^\*\*(.+?)\*\*\{ #[\w-]+ \}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Breach:
-    """A violation of the house style."""
+    """A violation of the house style: its file, its line, and a message."""
 
     file: str
     line: int
@@ -182,7 +182,7 @@ def _list_paragraphs(text: str) -> Iterator[list[_Line]]:
 
 
 def _find_sentences(paragraph: list[_Line]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with more than one sentence, and those that end in the middle of one."""
+    """Yield the number of each line with a second sentence or an unfinished one, and a message."""
     for line in paragraph:
         # Only the first gap is reported, since `--mend` splits the whole line at once.
         for gap in _list_gaps(line)[:1]:
@@ -201,7 +201,7 @@ def _list_gaps(line: _Line) -> list[re.Match[str]]:
 
 
 def _find_speed(paragraph: list[_Line], allowed: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the words of speed that have no figure in their sentence or a neighboring one."""
+    """Yield the line of each word of speed without a figure in its sentence or a neighboring one, and a message."""
     for index, line in enumerate(paragraph):
         beside = paragraph[max(0, index - 1) : index + 2]
         if any(
@@ -220,7 +220,7 @@ def _values(line: _Line) -> str:
 
 
 def _find_terms(line: _Line, allowed: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the terms that are not written as in the glossary."""
+    """Yield the line of each term not written as in the glossary and of each discouraged word, and a message."""
     for pattern, right in _read_patterns():
         for word in pattern.finditer(line.prose):
             if word[0] != right and not _is_allowed(line, word, allowed):

@@ -39,7 +39,7 @@ _PUNCTUATION = "\"'*_.,;:!?()[]{}\N{LEFT DOUBLE QUOTATION MARK}\N{RIGHT DOUBLE Q
 
 @dataclass(frozen=True)
 class UnbackedNumber:
-    """A number that neither code nor an exception backs."""
+    """A number that neither code nor an exception backs, with its file and line."""
 
     file: str
     line: int
@@ -56,7 +56,7 @@ class UnbackedNumber:
 
 
 def check_numbers(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
-    """Return the typed numbers of a page, in order.
+    """Return the numbers of a page, in digits or words, that neither code nor an exception backs.
 
     Args:
         path: The Markdown file.
@@ -104,7 +104,7 @@ def _list_numbers(code: str) -> set[object]:
 
 
 def check_text(text: str, name: str, root: Path = ROOT) -> list[UnbackedNumber]:
-    """Return the typed numbers in a page's text.
+    """Return the numbers in a page's text that are typed in digits, and that neither code nor an exception backs.
 
     Args:
         text: Markdown.

@@ -51,7 +51,7 @@ class Progress:
         self.weights, self.work, self.done, self.started = {}, 0, set(), time.monotonic()
 
     def note_work(self, page: str) -> None:
-        """Count one finished slow operation, and report the progress."""
+        """Count one finished slow operation of a page, and report the progress."""
         with self._lock:
             self.work += 1
         self._tell(page)
@@ -63,12 +63,12 @@ class Progress:
         self._tell(page)
 
     def find_share(self) -> float:
-        """Return the share of the work that has finished, between 0 and 1."""
+        """Return the finished pages' share of all items to run, between 0 and 1; it is 1 if nothing runs."""
         finished, total = self._add_up()
         return finished / total if total else 1.0
 
     def describe(self, page: str = "") -> str:
-        """Return the progress as one line of text: counts, the estimated time left, and the page that runs now."""
+        """Return one line: compilations, finished pages, the time left once a page is done, and `page` if it runs."""
         finished_weight, total = self._add_up()
         text = f"{self.work} compiled, {len(self.done)} of {len(self.weights)} pages done"
         # Before the first page has finished, no speed is known from which to estimate the remaining time.

@@ -82,7 +82,7 @@ class LivePages(Extension):
 
 
 def _accept_block(language: str, inputs: dict[str, str], *rest: Any) -> bool:  # noqa: ANN401 - as the validator takes them
-    """Return whether markdown-exec accepts a fence; complain about a check that a block printed."""
+    """Return whether markdown-exec accepts a fence; report a failure if the output of a block contains a check."""
     page: Page = rest[-1].livepage
     if page.inner and "check" in inputs:
         page.complain("a block printed a check: only the page's own checks are run")
@@ -91,7 +91,7 @@ def _accept_block(language: str, inputs: dict[str, str], *rest: Any) -> bool:  #
 
 
 def _format_block(*, src: str, language: str, options: dict[str, Any], md: Markdown, **_: object) -> str:
-    """Pass a fence from `pymdownx.superfences` to markdown-exec."""
+    """Return the HTML that markdown-exec makes of a fence from `pymdownx.superfences`."""
     return formatter(src, language, "", options, md)
 
 
@@ -148,7 +148,7 @@ class _Value(_OfPage, InlineProcessor):
 
 
 class _References(_OfPage, Treeprocessor):
-    """The tree processor that finds undefined links and footnotes, which Markdown leaves as plain text."""
+    """The tree processor that reports undefined links and footnotes, which Markdown leaves as plain text."""
 
     def run(self, root: Element) -> None:
         for element in root.iter():
@@ -159,7 +159,7 @@ class _References(_OfPage, Treeprocessor):
 
 
 class _LastTree(_OfPage, Treeprocessor):
-    """The tree processor that marks the tree as complete.
+    """The last tree processor: it marks the page as complete, records its links, and adds the check marks.
 
     Before that, other extensions run the postprocessors on parts of the page.
     """
@@ -175,7 +175,7 @@ class _LastTree(_OfPage, Treeprocessor):
 
 
 class _Finish(_OfPage, Postprocessor):
-    """The postprocessor that ends the page and reports every piece that was silently dropped."""
+    """The postprocessor that ends the page and reports its failures, such as a piece that was silently dropped."""
 
     def run(self, text: str) -> str:
         if self.page.complete and not self.page.inner:

@@ -1,4 +1,4 @@
-"""The MkDocs hook: it turns failures into warnings with page and line, and keeps listings out of the search index."""
+"""The MkDocs hook: it starts the processes that run pages, logs failures as warnings, and publishes further files."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
-    """Cache the theme's compiled templates, and set the theme's variables for the feed and the social cards."""
+    """End the page processes, cache the theme's templates, and set its variables for the feed and the social cards."""
     _end_workers()
     config.extra["feed"] = any("feed" in page.meta for page in _site.nav.pages)
     published = bool(config.site_url) and _site.command != "serve"
@@ -122,7 +122,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Turn notebooks into pages, each with a file to download."""
+    """Return the files of the site with notebooks as pages, each with a file to download."""
     return notebook_pages.add_files(files, config)
 
 
@@ -144,12 +144,12 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_read_source(page: Page, **_: object) -> str | None:
-    """Return the front matter of a notebook, since its cells have not been converted to Markdown yet."""
+    """Return the front matter of a notebook, whose cells are converted later, or None for another page."""
     return notebook_pages.read_source(page)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Set the current page, escape its title and description for the theme, and convert notebooks."""
+    """Return a page's Markdown, converted if it is a notebook; set the current page, and escape its metadata."""
     build = find_build(config)
     build.current = Path(page.file.abs_src_path or page.file.src_uri)
     page.meta.update({name: escape(page.meta[name]) for name in ("title", "description") if name in page.meta})
@@ -157,14 +157,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
 
 
 def on_post_page(output: str, **_: object) -> str:
-    """Add the script to a served page that shows how much of the site is still being built."""
+    """Return a page's HTML; a served page gets the script that shows how much of the site is still being built."""
     return (
         output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _site.pending else output
     )
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Clear the current page, add the page's reading time, and link its terms."""
+    """Return a page's HTML with its reading time and with links from its terms; clear the current page."""
     find_build(config).current = None
 
     def find(name: str) -> str:
@@ -176,7 +176,7 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 @event_priority(-100)
 def on_pre_page(page: Page, config: MkDocsConfig, **_: object) -> Page:
-    """Let the page reuse its stored rendering."""
+    """Make the page reuse its stored rendering if none of its inputs has changed."""
     rendered.keep(page, find_build(config))
     return page
 
@@ -233,7 +233,7 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 
 
 def _finish(config: MkDocsConfig) -> None:
-    """Write the checksum of the finished site, unless warnings are about to fail the build."""
+    """Write the checksum of the finished site, unless it is served or MkDocs counted a warning."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
     if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return

@@ -31,7 +31,7 @@ _ELSEWHERE = {"PYTHONHASHSEED": "271828", "TZ": "Pacific/Chatham", "LC_ALL": "C.
 
 
 class Twin:
-    """The second process, which runs pages on demand."""
+    """The second process, with another date and number of cores, which runs pages on demand."""
 
     def __init__(self, root: Path, modules: Sequence[str] = ()) -> None:
         """Store the project's folder and the modules to import; the process starts at the first request."""
@@ -54,7 +54,7 @@ class Twin:
             self._process.popen.wait()
 
     def ask(self, page: Path) -> Future[Answer]:
-        """Queue a page to run after the pages that were requested before it."""
+        """Queue a page to run after those requested before it, and return the future of its answer."""
         self._answers[page] = self._thread.submit(self._run, page)
         return self._answers[page]
 
@@ -90,7 +90,7 @@ def _tell(outcome: Outcome) -> str:
 
 
 def _move() -> None:
-    """Make Python report another date and machine; the clock itself is unchanged, since caches depend on it."""
+    """Make Python report another date and number of cores; the clock is unchanged, since caches depend on it."""
     cores = os.cpu_count() or 1
 
     # Objects of the original classes exist already, and must pass `isinstance` tests with the replacements.
@@ -122,7 +122,7 @@ def _move() -> None:
 
 
 def main(modules: Sequence[str]) -> None:
-    """Run pages like `livepage.worker`, but with the other date and machine."""
+    """Import modules, and run pages like `livepage.worker`, but with the other date and number of cores."""
     from livepage import worker
 
     _move()

@@ -1,4 +1,4 @@
-"""The rendering of one page without a site build, as in the tests: same extensions, same reader, same failures."""
+"""The rendering or running of one page without a site build, with the same extensions, reader and failures."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def render_page(page: Path, root: Path, build: Build | None = None) -> tuple[str
 
 
 def run_only(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
-    """Run the code of a page as a build does, without rendering it."""
+    """Run the code of a page as a build does, and return its outcomes (a notebook's Markdown) without rendering it."""
     build = build or Build()
     if page.suffix != ".md":
         text, failures = notebook_pages.run_notebook(page, build)

@@ -1,6 +1,6 @@
-"""The process that runs pages for `livepage.workers`: it reads page names from standard input and returns outcomes.
+"""The process that runs pages for `livepage.workers`: it reads names from standard input and writes outcomes.
 
-Each page runs as in a build, and its outcomes are stored; nothing is rendered.
+Each page runs as in a build, and its outcomes are stored and written to standard output, pickled; nothing is rendered.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The processes that run pages for a build: requested pages run first, then the others in order, each page once.
 
-Only pages with slow work run there. The outcomes of a page come back pickled. If a process ends while it runs a page,
+Only pages with code run there. The outcomes of a page come back pickled. If a process ends while it runs a page,
 that page fails, and another process takes its place.
 """
 
@@ -83,7 +83,7 @@ class Workers:
                 self.wanted.append(page)
 
     def obtain(self, page: str) -> Answer | None:
-        """Return the outcomes of a page as soon as it has run, or None if the processes end before that."""
+        """Run a page next, wait for it, and return its outcomes, or None if the processes end before that."""
         with self._changed:
             if page not in self.answers and page not in self.running:
                 self.ask(page)
@@ -152,7 +152,7 @@ class Workers:
         self.on_done(page)
 
     def _find_process(self) -> PageProcess:
-        """Return the process that was busy last, which has imported the most modules already, or a new one."""
+        """Return the idle process that was busy last, which has imported the most modules, or a new process."""
         with self._changed:
             while self._idle:
                 if (process := self._idle.pop()).popen.poll() is None:
@@ -200,7 +200,7 @@ class PageProcess:
         return Answer(failure=self._explain(page, self.popen.wait(), start))
 
     def _explain(self, page: str, code: int, start: int) -> Failure:
-        """Return the failure of a process that ended, located at the line of the page that was running."""
+        """Return the failure of a process that ended, at the line that was running, or else at the first line."""
         if self.line:
             file, _, line = self.line.rpartition(":")
             return Failure(Origin(file, int(line)), f"this line ended the process, with {_name_end(code)}")

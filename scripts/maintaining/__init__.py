@@ -1,1 +1,1 @@
-"""The occasional tasks of maintenance: pins, fonts, records of releases, and tests of the checks themselves."""
+"""The occasional tasks of maintenance: pins, fonts, browser bundles, and trials of the checks and of the HLO reader."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Built:
-    """The result of a build.
+    """The files that a build produced, and the packages that they were made from.
 
     Attributes:
         files: The content of each file, by its name.

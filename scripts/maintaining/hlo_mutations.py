@@ -78,7 +78,7 @@ def damage(text: str, dice: random.Random) -> str:
 
 
 def attempt(texts: Sequence[str], count: int, seed: int) -> Trial:
-    """Read `count` damaged texts, and return the results."""
+    """Damage and read `count` texts, chosen at random, and return the results."""
     dice, trial = random.Random(seed), Trial()  # noqa: S311 - the same seed must give the same texts
     for trial.count in range(1, count + 1):
         text = damage(dice.choice(texts), dice)
@@ -106,7 +106,7 @@ def read_texts(files: Iterable[Path]) -> list[str]:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Print the results of reading damaged texts, and return 1 if there was a failure."""
+    """Damage and read texts, print the results, and return 1 if there was a failure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.hlo")
     parser.add_argument("--count", type=int, default=100_000)

@@ -53,7 +53,7 @@ class Mutation:
     code: str
 
     def is_noticed(self, source: Source | None) -> bool:
-        """Return whether the build or the lint fails because of the change."""
+        """Run the page with the changed code, or lint its changed text, and return whether that fails."""
         if self.piece is None or source is None:
             name = self.page.relative_to(ROOT).as_posix()
             typed = typed_numbers.check_text(self.code, name, ROOT)
@@ -139,7 +139,7 @@ def _falsify(page: Path, index: int, piece: Piece, node: ast.Assert, dice: rando
 
 
 def read_pieces(page: Path) -> tuple[Source, list[str]]:
-    """Return a page as read, and the texts of its outcomes.
+    """Run a page, and return it as read with the texts of its outcomes.
 
     Raises:
         SystemExit: The unchanged page fails.

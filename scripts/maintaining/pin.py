@@ -37,7 +37,7 @@ def read_requirements(project: Mapping[str, Any]) -> Iterator[str]:
 
 
 def parse_pins(requirements: Iterable[str]) -> dict[str, str]:
-    """Map each requirement's normalized name to its version.
+    """Return the version of each requirement by its normalized name.
 
     Raises:
         PinError: A requirement has no exact version, or two versions of one package are requested.
@@ -56,17 +56,21 @@ def parse_pins(requirements: Iterable[str]) -> dict[str, str]:
 
 
 def read_pins(project: Mapping[str, Any]) -> dict[str, str]:
-    """Map every package that a parsed `pyproject.toml` pins, directly or as a constraint, to its version."""
+    """Return the version of every package that a parsed `pyproject.toml` pins, directly or as a constraint."""
     return parse_pins([*read_requirements(project), *project["tool"]["uv"].get(RUNTIME_LIST, [])])
 
 
 def read_build_pins(project: Mapping[str, Any]) -> dict[str, str]:
-    """Map every package that builds the wheel to its version."""
+    """Return the pinned version of every package that builds the wheel."""
     return parse_pins([*project["build-system"]["requires"], *project["tool"]["uv"].get(BUILD_LIST, [])])
 
 
 def write_pins(text: str, key: str, pins: Mapping[str, str]) -> str:
-    """Replace the list `key` in the text of a `pyproject.toml` by `pins`, one on each line, sorted by name."""
+    """Return the text of a `pyproject.toml` with its list `key` replaced by `pins`, one on each line, sorted by name.
+
+    Raises:
+        PinError: The text has no such list, or several.
+    """
     lines = "".join(f'  "{name}=={version}",\n' for name, version in sorted(pins.items()))
     opening = rf"(?m)^{re.escape(key)} = \[\n(?:  \".*\",\n)*\]$"
     text, count = re.subn(opening, f"{key} = [\n{lines}]", text)
@@ -77,7 +81,7 @@ def write_pins(text: str, key: str, pins: Mapping[str, str]) -> str:
 
 
 def resolve(text: str, versions: Mapping[str, str], *, build: bool = False) -> dict[str, str]:
-    """Resolve a `pyproject.toml` for all its platforms at once, preferring `versions` that still fit."""
+    """Return the versions that uv resolves for all platforms of a `pyproject.toml`, preferring fitting `versions`."""
     project = tomllib.loads(text)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

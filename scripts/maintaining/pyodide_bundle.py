@@ -1,4 +1,4 @@
-"""Python for browsers: the Pyodide package, unchanged, for the page that reads dumps. The site contains it."""
+"""Python for browsers: files of the Pyodide package, for the page that reads dumps. The site contains them."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ OLD = "1.0.0"
 
 
 def write(folder: Path) -> None:
-    """Write each program with the running JAX, in its own version of StableHLO and in an old one."""
+    """Write each program with the running JAX: in its own and an old version of StableHLO, and with `jax.export`."""
     import jax
     import jax.numpy as jnp
     from jax import export

@@ -28,7 +28,7 @@ class BareWork:
         compiles: For each compilation the target, the device ids, the module as MLIR bytecode and the options.
         functions: The module and name of each function that a page runs once and whose result is cached.
         codes: The Python source that runs in other processes, each with its environment variables.
-        unknown: The number of compilations that cannot be written to a file; the floor does not include them.
+        unknown: The number of compilations that cannot be written to a file, and so are not repeated.
     """
 
     compiles: list[tuple[str, list[int], bytes, bytes]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class BareWork:
 
 
 def note(build: Callable[[], None]) -> BareWork:
-    """Return the work that a build requests from JAX, in this process and in those that it starts."""
+    """Run a build, and return the work that it requests from JAX, in this process and in those that it starts."""
     from jax._src import compiler
 
     from chapters import recorded_runs
@@ -111,7 +111,7 @@ class _Noting:
 
 
 def compile_all(path: Path) -> None:
-    """Repeat every compilation and every run of a build, without storing anything."""
+    """Repeat every compilation and every run of the `BareWork` pickled in a file, without storing anything."""
     from jaxlib import xla_client
 
     from xla_inspect import targets

@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def time_cold(place: Path, runs: int) -> None:
-    """Time a build without caches, compared with the same compilations and runs plus a plain MkDocs build."""
+    """Print the time of a build without caches relative to its bare compilations and runs plus a plain MkDocs build."""
     cache = place / "cold"
 
     def build() -> None:
@@ -69,7 +69,7 @@ def time_cold(place: Path, runs: int) -> None:
 
 
 def time_warm(place: Path, runs: int) -> None:
-    """Time a build without changes since the last build, compared with bare imports plus a plain MkDocs build."""
+    """Print the time of a build without changes relative to bare imports plus a plain MkDocs build."""
 
     def build() -> None:
         call_python(*BUILD, "--site-dir", str(place / "site"), XLA_INSPECT_CACHE=str(place / "cache"))
@@ -97,7 +97,7 @@ def build_plain(place: Path) -> None:
 
 
 def read_site(place: Path, *, is_cold: bool) -> None:
-    """Build the site once, and write its text with the output of its blocks.
+    """Build the site once, and write its text with the output of its blocks, to be built by MkDocs alone.
 
     Args:
         place: The folder of the benchmark.

@@ -24,13 +24,13 @@ WIDTH = 1024
 
 
 def time_sizes(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the version of JAX, and the compile times for each size."""
+    """Time the compilation for each size of the table; return the version of JAX, and the median times."""
     targets.settle()
     return {"jax": jax.__version__}, {"sizes": [time_constants(size, pairs) for size in MEBIBYTES]}
 
 
 def time_constants(mebibytes: int, pairs: int) -> dict[str, float]:
-    """Return the median milliseconds to lower and compile with a table as a constant, and with it as an argument.
+    """Time lowering and compiling with a table as a constant and as an argument; return the median milliseconds.
 
     Args:
         mebibytes: The size of the table.
@@ -53,7 +53,7 @@ def time_constants(mebibytes: int, pairs: int) -> dict[str, float]:
 
 
 def spend(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct) -> float:
-    """Return the milliseconds that lowering and compiling a function took.
+    """Lower and compile a function, and return the milliseconds that this took.
 
     Args:
         function: A function that has not been compiled yet.

@@ -25,7 +25,7 @@ NANOSECONDS = 1000
 
 
 def profile_step(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the version of JAX, and the Chrome trace events of some runs of the step."""
+    """Run the block's gradient under JAX's profiler; return the version of JAX, and Chrome trace events."""
     targets.settle()
     step = jax.jit(transformer_block_grad.transformer_block_grad)
     with trace_runs(step, make(transformer_block_grad.EXAMPLE), runs) as profile:

@@ -55,7 +55,7 @@ STAGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 def time_eager_and_jit(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the compilers' versions, and the times of calls, of compile stages and of the persistent cache."""
+    """Time calls, compile stages and the persistent cache; return the compilers' versions and the median times."""
     targets.settle()
     measured = {
         "eager": {name: time_calls(function, example, pairs) for name, (function, example) in PROGRAMS.items()},
@@ -66,7 +66,7 @@ def time_eager_and_jit(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def time_calls(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
-    """Return the median microseconds of an eager and a jitted call, and median and quartiles of their paired ratio."""
+    """Time eager and jitted calls in pairs; return the median microseconds of each, and the quartiles of the ratio."""
     arrays = make(example)
     jitted = jax.jit(function)
     # The first calls compile, so they are not timed.
@@ -87,7 +87,7 @@ def time_calls(function: Callable[..., Any], example: tuple[Any, ...], pairs: in
 
 
 def stretch(call: Callable[[], Any], repeats: int) -> float:
-    """Return the seconds for one call, averaged over several calls in a row."""
+    """Call a function several times in a row, and return the average seconds of a call."""
     start = time.perf_counter()
     for _ in range(repeats):
         # JAX runs asynchronously: without waiting, only the dispatch would be timed.
@@ -96,7 +96,7 @@ def stretch(call: Callable[[], Any], repeats: int) -> float:
 
 
 def time_stages(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, dict[str, float]]:
-    """Return the median milliseconds of tracing, lowering and compiling, by target."""
+    """Trace, lower and compile a function several times; return the median milliseconds of each stage, by target."""
     return {
         target: {stage: round(1e3 * seconds, 1) for stage, seconds in _time_target(function, example, target, runs)}
         for target in ("cpu", "h100", "tpu-v5e")
@@ -124,7 +124,7 @@ def _time_target(
 
 
 def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, float]:
-    """Return the median milliseconds to compile for the CPU, and to load the same program from the persistent cache."""
+    """Time compiling for the CPU and loading from the persistent cache; return the median milliseconds of each."""
     compile_: list[float] = []
     load: list[float] = []
     with fresh_cache() as folder:

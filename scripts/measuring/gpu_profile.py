@@ -65,7 +65,7 @@ def find_versions() -> dict[str, str]:
 
 
 def profile_program(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
-    """Return the optimized module of a program and the times of its kernels, over several runs after a warm-up.
+    """Run a program several times after a warm-up; return its optimized HLO text and the times of its kernels.
 
     Args:
         name: A file of snippets/programs that holds a function of its name, and its EXAMPLE.
@@ -104,7 +104,7 @@ def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> It
 
 
 def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
-    """Return arrays with the shapes of an example: small random floats, and zeros for any other type."""
+    """Return arrays for an example: small random floats with a fixed seed, key 0 for keys, and zeros otherwise."""
     # A fixed seed makes the kernels process the same data in every measurement.
     random = np.random.default_rng(0)
 

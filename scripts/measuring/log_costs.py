@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 PROGRAMS = ("layer", "transformer_block", "transformer_block_grad")
 TARGETS = ("cpu", "h100", "tpu-v5e")
 LIMIT = 1.3
-"""The largest allowed ratio of a logged compilation's time to that of a bare one."""
+"""The limit, printed but not enforced, for the ratio of a logged compilation's time to that of a bare one."""
 MOST = 5_000_000
-"""The largest allowed log of one compilation, in bytes."""
+"""The limit, printed but not enforced, for the log of one compilation, in bytes."""
 
 
 def time_logs(runs: int) -> None:
-    """Compile each program for each target with and without the log, in pairs, and print the median ratios."""
+    """Compile programs with and without the log, in pairs; print the median ratio of the times and the log's size."""
     logged_compile: Any = getmodule(LoggedProcess)
     bare = LoggedProcess({})
     logged = LoggedProcess(list_variables(LEVELS, logged_compile.TPU_LEVELS))
@@ -43,7 +43,7 @@ def time_logs(runs: int) -> None:
 
 
 def describe_compile(name: str, target: str) -> CompileCall:
-    """Return the call of the compiler that a capture with reasons makes."""
+    """Return the call of the compiler that a capture with reasons would make; nothing is compiled."""
     from xla_inspect import capture
 
     calls: list[CompileCall] = []

@@ -72,12 +72,12 @@ def main() -> None:
 
 
 def find_programs() -> list[str]:
-    """Return the files of snippets/programs that define a function of their own name, and its EXAMPLE."""
+    """Return the names of the files in snippets/programs that define a function of their own name, and its EXAMPLE."""
     return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) >= {path.stem, "EXAMPLE"}]
 
 
 def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]:
-    """Return the measurements of `measuring.gpu_profile` in a process of its own, or exit if there is no device."""
+    """Run `measuring.gpu_profile` in a process of its own, and return its measurements; exit if it fails."""
     environment = {**os.environ, "JAX_PLATFORMS": platform if platform == "cpu" else f"{platform},cpu"}
     if platform == "cuda":
         # The profile of kernels inside a CUDA graph does not name their instructions, so CUDA graphs are turned off.
@@ -114,7 +114,7 @@ def find_target(device: str, platform: str) -> str:
 
 
 def record_device(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Return the record of one device: the measurements, and each program's differences from its capture.
+    """Capture the measured programs; return the record of one device: times, and differences from the captures.
 
     Args:
         measured: The output of `measuring.gpu_profile`.
@@ -144,7 +144,7 @@ def record_device(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 
 def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, Any]:
-    """Return the record of one program.
+    """Return the record of one program: its measured kernels, and the differences of its launches from a capture.
 
     Returns:
         `stablehlo`, a hash that identifies captures of the same program; `kernels`, as measured, each with `what` it
@@ -167,7 +167,7 @@ def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, An
 
 
 def describe_times(program: Mapping[str, Any]) -> str:
-    """Return one line with the measured times, and the differences of the launches from the capture."""
+    """Return one line: the number of kernels, the microseconds of a run, and the differences from the capture."""
     total = sum(kernel["us"] * kernel["launches"] for kernel in program["kernels"])
     differences = ", ".join(f"{number:+d} {name}" for name, number in program["changed"].items())
     kernels = plural(len(program["kernels"]), "kernel")

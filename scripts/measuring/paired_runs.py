@@ -1,4 +1,4 @@
-"""The times of paired runs: a task and its floor alternate, so that a machine of varying speed affects both."""
+"""The times of paired runs: a task alternates with its floor, the least work for the same result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compare_builds(
     build: Callable[[], None],
     floor: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Time a build and the parts of its floor, in wall-clock and processor time, and print the ratios."""
+    """Time a build and the parts of its floor `runs` times in alternation, and print the ratios with their limits."""
     ratios: list[tuple[float, float]] = []
     for run in range(runs):
         clock, processor = time_work(build)

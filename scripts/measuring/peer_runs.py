@@ -45,7 +45,7 @@ LONGEST = 60
 
 
 class PeerVerdict(StrEnum):
-    """The result for one compiler."""
+    """The kinds of results for a compiler, each as the text that is printed."""
 
     AGREES = "agrees with its record"
     UPDATED = "record rewritten"
@@ -56,7 +56,7 @@ class PeerVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class PeerOutcome:
-    """The result for one compiler, with the reason as text."""
+    """The result for one compiler: its name, the kind of result, and the reason as text."""
 
     peer: str
     verdict: PeerVerdict
@@ -169,7 +169,7 @@ def name_package(peer: str) -> tuple[str, str]:
 
 
 def compare_record(peer: str, current: str, *, update: bool = False) -> PeerOutcome:
-    """Compare the new record of a script with the stored one; with `update`, rewrite the stored one."""
+    """Compare the new record of a script with the stored one, rewrite it with `update`, and return the result."""
     path = records.FOLDER / peer / records.RECORD
     record = path.read_text(encoding="utf-8") if path.is_file() else ""
     if record == current:

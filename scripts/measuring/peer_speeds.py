@@ -49,7 +49,7 @@ class PeerServer:
     calls: list[tuple[str, str]]
 
     def time(self, way: str, program: str) -> float:
-        """Return the seconds for one call."""
+        """Return the seconds of one call, averaged over a timed sequence of about `SECONDS`."""
         self.child.send(json.dumps([way, program, SECONDS]))
         count, seconds = listen(self.child)
         return float(seconds / count)
@@ -122,7 +122,7 @@ def listen(child: Child) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def compare_peers(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
-    """Return the record: for each program and way the quartiles of the ratio to XLA, and XLA's own time."""
+    """Time all compilers in turn; return the record with quartiles of each way's ratio to XLA, and XLA's own times."""
     base = next(server for server in servers if server.name == "xla")
     ratios: dict[str, dict[str, list[float]]] = {program: {} for program in given.SHAPES}
     own: dict[str, list[float]] = {program: [] for program in given.SHAPES}

@@ -42,7 +42,7 @@ _COMPILED = re.compile(r"Finished XLA compilation of \S+ in ([\d.]+) sec")
 
 @dataclass(frozen=True)
 class Row:
-    """A program and a target.
+    """A row of the record: a program, a target, and how to measure them.
 
     Attributes:
         name: The name for the option `--only`.
@@ -135,7 +135,7 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def measure_row(row: Row, runs: int) -> dict[str, Any]:
-    """Return the medians of JAX alone and of each command, with the summary's counts, date, machine and load."""
+    """Run JAX alone and each command in turn; return the record of a row with the median of each figure."""
     commands = [MEMORY, *([SUMMARY] if row.fits else []), *([STEPPED] if row.stepped else [])]
     layout = ["--mesh", row.mesh] if row.mesh else []
     runs_by_name: dict[str, list[Run]] = {"bare": [], **{command: [] for command in commands}}
@@ -204,7 +204,7 @@ def time_module(words: Sequence[str], *, fits: bool) -> tuple[Run, str]:
 
 
 def summarize(runs: Sequence[Run]) -> dict[str, float]:
-    """Return the median of each figure."""
+    """Return the median of each figure over runs, by the name of the figure in `Run`."""
     figures = [asdict(run) for run in runs]
     return {name: round(statistics.median(figure[name] for figure in figures), 2) for name in figures[0]}
 

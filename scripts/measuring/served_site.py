@@ -28,9 +28,9 @@ PORT = 8791
 TIMES = 100
 """The number of edits during which a server's memory must not grow."""
 HOME, ALL = 0.1, 1.1
-"""The limits for a first start in multiples of a cold build: until the home page is shown, and until all pages are."""
+"""The printed limits for a first start, in multiples of a cold build: until the home page is shown, and all pages."""
 MEDIAN, MOST, GROWTH = 0.10, 0.20, 0.05
-"""The limits for an edit: shares of a rebuild by plain MkDocs, and of the server's memory."""
+"""The printed limits for an edit: shares of a rebuild by plain MkDocs, and of the server's memory."""
 
 _ANSWER = "\n{ .answer }\n"
 _SENTENCE = "A sentence that was not here, number {}."
@@ -126,7 +126,7 @@ def serve(copy: Path, variables: Mapping[str, str]) -> Iterator[subprocess.Popen
 
 
 def ask_plain(plain: Child, edit: str) -> float:
-    """Return the seconds that plain MkDocs takes to rebuild after an edit."""
+    """Make the process of plain MkDocs edit a page and rebuild; return the seconds that it took."""
     plain.send(edit)
     return float(plain.listen(600))
 
@@ -161,7 +161,7 @@ def await_text(page: str, text: str, *, longest: float) -> float:
 
 
 def rebuild_plain() -> None:
-    """Rebuild the plain text after each edit from the standard input, as `mkdocs serve` does."""
+    """Make each edit from standard input, rebuild the plain text as `mkdocs serve` does, and print the seconds."""
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 

@@ -81,7 +81,7 @@ class Asked:
         return folder / (f"libtpu/{self.libtpu}.json" if self.libtpu else f"{self.version}.json")
 
     def list_tasks(self, options: argparse.Namespace) -> list[Task]:
-        """Return the compilations to make."""
+        """Return the compilations to make; with another libtpu, only those for TPUs."""
         tasks = measuring.list_tasks(options.programs, options.targets)
         return [task for task in tasks if task["kind"] == "tpu"] if self.libtpu else tasks
 
@@ -95,7 +95,7 @@ def list_asked(options: argparse.Namespace) -> list[Asked]:
 
 
 def work(options: argparse.Namespace) -> int:
-    """Measure the requested releases, and print the changes between them."""
+    """Measure the requested releases, print the changes between them, and return 1 if one cannot be measured."""
     options.out.mkdir(parents=True, exist_ok=True)
     requests = list_asked(options)
     records = {Asked(release.jax): release for release in read_releases(options.out, stamps.read_text)}
@@ -174,7 +174,7 @@ def write_record(path: Path, release: Release) -> None:
 
 
 def forget(folder: Path, tasks: Sequence[Task]) -> None:
-    """Delete the results of compilations and pages, so that they are measured again."""
+    """Delete the stored results of these compilations and of all pages, so that they are measured again."""
     for task in tasks:
         (folder / task["file"]).unlink(missing_ok=True)
     shutil.rmtree(folder / "pages", ignore_errors=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
-    """Return the changes from each release to the next, the newest first, and the releases without a measurement.
+    """Return Markdown about the changes from each release to the next, the newest first, and about unmeasured releases.
 
     Args:
         releases: The releases, the oldest first.
@@ -33,7 +33,7 @@ def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
 
 
 def describe_step(step: Drift) -> str:
-    """Return the summary of one step; after the counts come the sentences of the site that became false."""
+    """Return Markdown about one step: counts, the sentences of the site that became false, and tables of changes."""
     parts = [f"## {shown.name_update(step)}\n", f"{shown.list_versions(step.new)}.\n"]
     parts.append("".join(f"* {line}\n" for line in summarize_step(step)))
     sentences = list_became_false(step)

@@ -28,7 +28,7 @@ SHOWN = ("layer", "softmax")
 
 
 def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[str, int]) -> Release:
-    """Return the record of a release.
+    """Return the record of a release, made from the stored results; tasks without a result are skipped.
 
     Args:
         environment: The environment of the release.
@@ -90,7 +90,7 @@ def _hash(text: str) -> str:
 
 
 def summarize_compile(result: Mapping[str, Any], *, has_code: bool) -> ReleaseOutcome:
-    """Return the outcome of one compilation, including its code if code is compared."""
+    """Return the figures of one stored compilation, including counts of its code if `has_code`."""
     memory = {name: number for name, number in (result["memory"] or {}).items() if number}
     cost = result["cost"]
     changes = dict(sorted(Counter(result["changed"]).items()))

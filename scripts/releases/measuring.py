@@ -1,4 +1,4 @@
-"""The measurement of a release: the probe runs until every program has a result, and existing results are reused."""
+"""The compilation of all programs under a JAX release: a probe runs until each has a result; stored ones are reused."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def write_names(environment: Environment) -> None:
 
 
 def read_result(probe_task: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result with the contents of its dumps: modules before and after, passes, and the work of the code.
+    """Return a result with what its dumps contain (modules, passes, work of the code), or only the reason of a failure.
 
     Args:
         probe_task: The task in the probe's format.
@@ -195,6 +195,6 @@ def write_compressed(path: Path, content: object) -> None:
 
 
 def load_result(environment: Environment, task: Task) -> dict[str, Any]:
-    """Return the result of one compilation."""
+    """Return the stored result of one compilation."""
     result: dict[str, Any] = json.loads(gzip.decompress((environment.folder / task["file"]).read_bytes()))
     return result

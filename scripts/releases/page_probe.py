@@ -24,7 +24,7 @@ UNKNOWN_DUMP = re.compile(r"No such compile option: '(xla_dump_\w+)'")
 
 
 def main() -> None:
-    """Run the pages of a job that have no result yet."""
+    """Run the pages of the job in the file that the command line names, and write the result of each."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     os.environ["XLA_INSPECT_CACHE"] = job["cache"]
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
@@ -86,7 +86,7 @@ def settle() -> None:
 
 
 def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
-    """Return the number of pieces of each kind on a page, and the failed pieces."""
+    """Run a page; return the number of its pieces of each kind, the failed pieces, and the seconds that it took."""
     from livepage import render_one
     from livepage.read import Build
 

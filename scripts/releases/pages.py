@@ -42,7 +42,7 @@ Result = tuple[dict[str, dict[str, int]], tuple[Disagreement, ...]]
 
 
 def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
-    """Return the number of pieces on each page, and the failed pieces, in the order of the pages.
+    """Run the site's pages under a release; return the number of pieces of each kind by page, and the failed pieces.
 
     The pages are those of the last commit, so that they can be edited in the meantime. Results for the same commit and
     release are reused.
@@ -120,7 +120,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
 
 
 def export(folder: Path) -> tuple[Path, str]:
-    """Extract the files of the last commit into a folder; return the folder and the commit."""
+    """Extract the files of the last commit below a folder; return their folder and the commit's first 12 digits."""
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()

@@ -88,7 +88,7 @@ def make(version: str, libtpu: str = "") -> Environment:
 
 
 def adapt_all(environment: Environment) -> dict[str, str]:
-    """Return the figures of each GPU in the format of a release's plugin."""
+    """Return the figures of each GPU in the format of a release's plugin, by short name; none without a plugin."""
     if "gpu" in environment.missing or environment.plugin is None:
         return {}
     names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]

@@ -26,10 +26,11 @@ MODULES = (
 
 
 def list_public_names() -> dict[str, list[str]]:
-    """Return the public names of JAX's modules; a missing module has none.
+    """Return the public names of JAX's modules, by module; the entry "" holds JAX's version.
 
     A name is public if a module defines it, or imports it with an alias (`from a import b as b`), which is the
-    convention of JAX and of type checkers. Names that JAX only keeps to report their deprecation are left out.
+    convention of JAX and of type checkers. Missing modules, and names that JAX only keeps to report their deprecation,
+    are left out.
     """
     import jax
 

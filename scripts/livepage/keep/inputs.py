@@ -83,7 +83,7 @@ def hash_file(path: str) -> str:
 
 
 def hash_names(path: str) -> str:
-    """Return a hash of the names in a folder without caches, or an empty string for a missing folder."""
+    """Return a hash of the names in a folder, except those of caches, or an empty string for a missing folder."""
     try:
         names = sorted(name for name in os.listdir(path) if name not in CACHES)  # noqa: PTH208 - as above
     except OSError:

@@ -66,7 +66,7 @@ def _blame(source: Source, failure: Failure) -> list[Outcome]:
 
 
 def answer(source: Source, build: Build) -> Answer:
-    """Return the answer of a process that ran a page for a build."""
+    """Return the outcomes, inputs and text hash of a page that this process ran, as its answer to the build."""
     _, outcomes = build.sources[source.name]
     return Answer(_tell_text(source), outcomes, inputs=build.inputs.get(source.name))
 
@@ -137,7 +137,7 @@ def make_key(*parts: object) -> str:
 
 
 def hash_common(*rooms: str) -> str:
-    """Return a hash of everything that all pages depend on: packages, Python, the machine, and this package's code."""
+    """Return a hash of what all pages depend on: packages, Python, machine, and the code in these subpackages."""
     files = sorted(path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix != ".pyc")
     code = {path.relative_to(_PACKAGE).as_posix(): hash_file(str(path)) for path in files if path.is_file()}
     return make_key(_list_packages(), platform.python_version(), project.adapter.describe_machine(), code)

@@ -73,7 +73,7 @@ def find_stored(kind: str, name: str, key: str) -> Entry | None:
 
 
 def keep(kind: str, name: str, key: str, inputs: Inputs, data: object) -> None:
-    """Store a result for a page, and delete the entries that were unused for longest.
+    """Store a result for a page, and delete all but its `LIMIT` most recently used results of this kind.
 
     A result with an input that cannot be stored is not saved.
     """

@@ -33,7 +33,7 @@ class _Rendered:
 
     Attributes:
         is_clean: Whether it was rendered without a warning.
-        inputs: Its inputs other than the page's text.
+        inputs: The inputs of the rendering, and those of the page's outcomes, without the page's text.
     """
 
     is_clean: bool
@@ -42,7 +42,7 @@ class _Rendered:
 
 @contextmanager
 def count_warnings() -> Iterator[CountHandler]:
-    """Count the warnings that MkDocs logs inside the `with` block."""
+    """Yield a handler that counts the warnings that MkDocs logs inside the `with` block."""
     counter, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
     log.addHandler(counter)
     try:
@@ -52,7 +52,7 @@ def count_warnings() -> Iterator[CountHandler]:
 
 
 def is_kept(name: str, build: Build) -> bool:
-    """Return whether a page was rendered without a warning; parts of it may still be waiting for results."""
+    """Return whether the last rendering of a page had no warning; parts of it may still be waiting for results."""
     return name in build.rendered and build.rendered[name].is_clean
 
 
@@ -63,7 +63,7 @@ def find_stale(names: Iterable[str], build: Build) -> list[str]:
 
 
 def keep(page: Page, build: Build) -> None:
-    """Make a page reuse its last rendering if none of the inputs has changed."""
+    """Replace the page's method `render` by one that reuses the stored rendering if no input has changed."""
     page.render = partial(_render_or_restore, page, build)  # type: ignore[method-assign]  # MkDocs has no event around it
 
 

@@ -57,7 +57,7 @@ class Notebook:
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read a notebook.
+    """Return the cells and the front matter of a notebook.
 
     Raises:
         ValueError: There is text above the first cell, or a cell's header cannot be read; the message says where.
@@ -98,7 +98,7 @@ def read_markdown(path: Path) -> str:
 
 
 def read_prose(path: Path) -> Prose:
-    """Read the sentences of a page, which may be Markdown or a notebook."""
+    """Return the sentences, checks and blocks of a page, which may be Markdown or a notebook."""
     name = relative(path, project.root)
     if path.suffix == ".md":
         return read_sentences(name, path.read_text(encoding="utf-8-sig"))

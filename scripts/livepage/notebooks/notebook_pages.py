@@ -158,7 +158,7 @@ def _shut_out_settings() -> None:
 
 
 def dress(page: Page, config: MkDocsConfig, build: Build, report: Callable[[Failure], None]) -> str:
-    """Return a notebook's Markdown with its duration, download link and Colab link under the title."""
+    """Return a notebook's Markdown with duration, download and Colab link on top; pass failures to `report`."""
     markdown, failures = convert(_path(page), build)
     for failure in failures:
         report(failure)
@@ -230,7 +230,7 @@ def _show_unrun(path: Path) -> str:
 
 
 def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
-    """Record the targets that are missing from a notebook's output.
+    """Return the failures of a converted notebook, and record the targets that are missing from its output.
 
     Returns:
         Checks without an assert, sentences that were not affirmed, and missing targets if all targets are required.

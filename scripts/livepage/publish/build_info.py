@@ -66,7 +66,7 @@ class Counted:
 
 
 def find_commit() -> Commit:
-    """Return the commit of the project's folder."""
+    """Return the commit of the project's folder; outside of a git clone its name is empty."""
     line = ask_git("log", "-1", "--format=%H %ct")
     if not line:
         return Commit()
@@ -132,7 +132,7 @@ def _make_reader(root: Path) -> Includes:
 
 
 def list_pins() -> dict[str, dict[str, str]]:
-    """Return the versions of the packages that `pyproject.toml` pins, by dependency group."""
+    """Return the version of each package that `pyproject.toml` pins, by dependency group and package."""
     table: dict[str, Any] = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
     return {
         what: {

@@ -1,4 +1,4 @@
-"""The reading time of a page."""
+"""The estimated reading time of a chapter, from its HTML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _INSIDE_WORDS = re.compile(r"</?(?:span|code|a|strong|em)\b[^>]*>|<svg\b.*?</svg
 
 
 def add_time(html: str) -> str:
-    """Return a chapter's HTML with the reading time under the title; a page without an answer stays unchanged."""
+    """Return a page's HTML with the reading time under the title, or unchanged if it has no `<p class="answer">`."""
     if '<p class="answer">' not in html:
         return html
     minutes = estimate(html)

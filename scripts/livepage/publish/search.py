@@ -50,7 +50,7 @@ _EVERYWHERE = frozenset(
 )
 _WORDS = re.compile(r"<sub>(.*?)</sub>", re.DOTALL)
 _NEW = 7
-"""The number of words that are new on the page from which on the index stores a sentence whole."""
+"""The smallest number of words that are new on the page with which the index stores a sentence whole."""
 _SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[^a-z\s])")
 _BLOCK = re.compile(r"</(?:p|li|dd|dt|summary|td|th|tr|blockquote|figcaption)>")
 _FIRST = 2
@@ -130,7 +130,7 @@ def read_asked(path: Path) -> dict[str, dict[str, list[str]]]:
 
 
 def _put(entries: Iterable[SearchEntry], content: str) -> str:
-    """Return a page with each entry in the place of its element."""
+    """Return a page's HTML with each entry in place of the element with its id."""
     entry_by_id = {entry.id: entry for entry in entries}
     if not entry_by_id:
         return content
@@ -189,7 +189,7 @@ def _once(words: list[str], words_above: set[str]) -> str:
 
 
 def _shorten(part: str, words_above: set[str]) -> str:
-    """Return the caption of a table or figure, and the new words inside it."""
+    """Return HTML with the caption of a table or figure and, hidden, the new words inside it."""
     caption = _CAPTION.search(part)
     words = _list_words(_TAG.sub(" ", _CAPTION.sub("", part)))
     return (f"<p>{_text(caption[0]).strip()}</p>" if caption else "") + _once(words, words_above)

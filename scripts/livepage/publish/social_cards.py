@@ -65,7 +65,7 @@ _FIT = """() => {
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """The card of a page as HTML, with a digest of the site's styles."""
+    """A page, its card as HTML, and a digest of the site's styles."""
 
     page: Page
     html: str
@@ -90,7 +90,7 @@ def find_address(name: str) -> str:
 
 
 def publish_cards(pages: Sequence[Page], config: MkDocsConfig) -> None:
-    """Copy the card of each page into the site; only cards without a stored picture are drawn."""
+    """Copy the card of each page into the site, draw cards without a stored picture, and delete unused pictures."""
     site, cache = Path(config.site_dir), project.root / _KEPT
     (site / FOLDER).mkdir(parents=True, exist_ok=True)
     cache.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ def write_card(page: Page, page_html: str, site_name: str) -> str:
 
 
 def _find_figure(content: str, kind: str) -> str:
-    """Return the page's first figure of a class without its caption, or an empty string."""
+    """Return a page's first figure with `kind` in its attributes, or its first SVG figure, without caption, or ''."""
     for match in _FIGURE.finditer(content):
         if kind in match["attributes"] and ("<svg" in match[0] or kind):
             return _CAPTION.sub("", match[0])
@@ -151,7 +151,7 @@ def _digest_styles(site: Path) -> str:
 
 
 def _draw(cards: Sequence[_Card], site: Path, cache: Path) -> None:
-    """Draw each card, and store its picture as PNG."""
+    """Draw each card in Chromium, and store its picture as PNG in the cache."""
     from playwright.sync_api import sync_playwright
 
     width, height = SIZE

@@ -49,7 +49,7 @@ _MOST_CODES = 8
 
 
 def are_stale(terms: Iterable[Term]) -> bool:
-    """Return whether the current list of terms would give pages other links; the text of an entry does not matter."""
+    """Return whether the adapter's current terms would give other links than these; definitions do not matter."""
     return _strip(terms) != _strip(project.adapter.list_terms())
 
 
@@ -136,7 +136,7 @@ class _Linker:
         return "".join(parts)
 
     def _begin_prose(self, parts: list[str], at: int) -> None:
-        """Start a paragraph: forget the codes of the last one, and find out whether this one merely lists codes."""
+        """Start a paragraph: forget the code names linked in the last one, and note whether this one lists names."""
         end = parts.index("</p>", at) if parts[at] == "<p>" and "</p>" in parts[at:] else at
         self.coded.clear()
         self.lists = parts[at:end].count("<code>") > _MOST_CODES

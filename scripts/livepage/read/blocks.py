@@ -41,7 +41,7 @@ SAYS = "Checked in this build: "
 
 
 class Kind(StrEnum):
-    """The kind of a piece."""
+    """The kind of code on a page: an executed fence, a check, or a value in prose."""
 
     BLOCK = "block"
     CHECK = "check"
@@ -141,7 +141,7 @@ class Source:
 
 
 def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> Source:
-    """Read a page whose includes are already expanded.
+    """Return a page as read, from lines in which includes are already expanded.
 
     Args:
         name: The page's file, relative to the project.

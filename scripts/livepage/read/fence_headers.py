@@ -49,7 +49,7 @@ class Header:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, number: int) -> str:
-        """Return the header under which the renderer finds the piece of this number, which is the last option."""
+        """Return the header of the placeholder for the piece with this number; its last option is the number."""
         options = {"exec": "on"} if self.kind == "check" else self.options
         quoted = [f"{key}='{value}'" if '"' in value else f'{key}="{value}"' for key, value in options.items()]
         return " ".join([self.language, *quoted, f'{FENCE_MARK}="{number}"'])

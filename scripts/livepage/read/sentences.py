@@ -120,7 +120,7 @@ def mask(text: str) -> str:
 
 
 def read_sentences(name: str, text: str) -> Prose:
-    """Read the sentences of a Markdown page; included files are not part of its prose."""
+    """Return the sentences, checks and blocks of a Markdown page; included files are not part of its prose."""
     lines = text.split("\n")
     pieces = read_pieces(name, lines, [Origin(name, number) for number in range(1, len(lines) + 1)]).pieces
     checks = [
@@ -131,7 +131,7 @@ def read_sentences(name: str, text: str) -> Prose:
 
 
 def gather_sentences(name: str, text: str, checks: Iterable[Check], code: Iterable[tuple[int, str]]) -> Prose:
-    """Collect the sentences of a page and the code that can back them.
+    """Return the sentences of a page and the code that can back them.
 
     Args:
         name: The page's file, relative to the project.

@@ -78,7 +78,7 @@ class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no ty
         self.md, self.root = md, root
 
     def read_lines(self, path: str) -> list[str]:
-        """Read an included file, with the origin of each line."""
+        """Return the lines of an included file, each with its origin."""
         return [*place_lines(super().read_lines(path), relative(Path(path), self.root))]
 
     def select_snippet_lines(self, lines: list[str], target: dict[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The project of this process, its log, and the placeholder text of pages that are still running.
+"""The project of this process, its log, and the constants that several parts of this package share.
 
 These are in a module of their own because MkDocs loads the file of a hook as a second instance of its module.
 """

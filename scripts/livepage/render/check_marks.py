@@ -25,7 +25,7 @@ _ENDS = {"h1", "h2", "h3", "h4", "h5", "h6", "hr"}
 
 
 def show_check(name: str, claim: str, code: str) -> str:
-    """Return the popover that a check mark opens.
+    """Return the popover that a check mark opens, as HTML.
 
     Args:
         name: The id of the popover.

@@ -37,7 +37,7 @@ _shorten = _Repr(maxstring=_LONGEST, maxother=_LONGEST, maxlist=12, maxtuple=12,
 
 @dataclass
 class Site:
-    """An assert in the source.
+    """An assert in the source, with the results of its runs.
 
     Attributes:
         line: The line in the source that was read.
@@ -69,13 +69,13 @@ class Asserts:
         self.runs = 0
 
     def meet(self, number: int) -> bool:
-        """Count one run of an assert, and return True."""
+        """Count one run of the assert with this number, and return True."""
         self.runs += 1
         self.sites[number].ran += 1
         return True
 
     def walk(self, number: int, walk: int, decisive: bool, names: tuple[str, ...], items: Iterable[Any]) -> bool:  # noqa: FBT001 - called by rewritten code
-        """Return `all` of the items, or `any` of them with `decisive`, and store the names at the deciding item."""
+        """Return `all` of the items, or `any` if `decisive`; count the tested ones, and store the deciding example."""
         site = self.sites[number]
         for item in items:
             # Rewritten generator expressions yield pairs: the tested value and the values of the loop variables.
@@ -87,7 +87,7 @@ class Asserts:
         return not decisive
 
     def judge(self, number: int, is_whole: bool) -> None:  # noqa: FBT001 - called by rewritten code
-        """Fail if an assert checked nothing.
+        """Raise an error if the assert with this number checked nothing.
 
         Raises:
             AssertionError: The assert checked nothing; the message gives the reason.
@@ -96,7 +96,7 @@ class Asserts:
             raise AssertionError(fault[1])
 
     def explain(self, number: int, message: object, names: tuple[str, ...], variables: Mapping[str, Any]) -> str:
-        """Return the message of a failing assert: its own message, then the shortened values of its names."""
+        """Note that an assert failed, and return its message: its own, then the shortened values of its names."""
         site = self.sites[number]
         site.failed = True
         values_by_name = {name: variables[name] for name in names if name in variables} | site.example
@@ -109,7 +109,7 @@ class Asserts:
 
 
 def find_fault(sites: Sequence[Site], *, is_whole: bool) -> tuple[int, str] | None:
-    """Return the line of the first assert that checked nothing, and the reason, or None.
+    """Return the line and the fault of the first assert that checked nothing or whose failure was caught, or None.
 
     Args:
         sites: The asserts, after all of their code ran.

@@ -25,7 +25,7 @@ _listeners: dict[str, list[Listener]] = {}
 
 
 def listen(listener: Listener, events: tuple[str, ...]) -> None:
-    """Call a function for certain events from now on; an audit hook cannot be removed."""
+    """Call a function for these audit events from now on; an audit hook cannot be removed."""
     if not _listeners:
         sys.addaudithook(_hear)
     for event in events:
@@ -39,7 +39,7 @@ def is_writing(details: tuple[Any, ...]) -> bool:
 
 
 def is_own_file(file: str) -> bool:
-    """Return whether code belongs to a page, or to one of the project's packages other than its tool packages."""
+    """Return whether a file of code is a page, or in one of the project's packages other than its tool packages."""
     if not os.path.isabs(file):  # noqa: PTH117 - this runs at each read of a clock or variable
         return file.endswith((".md", ".py"))
     if f"{os.sep}ipykernel_" in file:  # a cell of a notebook

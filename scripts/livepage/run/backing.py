@@ -35,10 +35,10 @@ KINDS = {
     SOURCE: "it, or the sentence next to it, links to its source",
     READING: "no code decides it: a person compared it with what it is about",
 }
-"""The kinds of backing that can replace a check."""
+"""The kinds of backing that can replace a check, each with a description."""
 
 TITLE = 5
-"""The number of digits of the second hash that come from the title."""
+"""The number of digits of a backing's hash that come from its title."""
 _DIGITS = 12
 _LINK = re.compile(r"\]\(|<https?://|\]\[|\[\^")
 _EXPRESSION = re.compile(r"(?<!`)(`+)\s?=\s(.+?)\s*\1")
@@ -80,7 +80,7 @@ def hash_title(title: str) -> str:
 
 @cache
 def read_words(root: Path) -> dict[str, list[str]]:
-    """Return the project's lists of words that mark claims, and its folders of helpers."""
+    """Return the lists of `affirm.toml` by name: words that mark claims, and the folders of helpers."""
     table: dict[str, list[str]] = tomllib.loads((root / WORDS).read_text(encoding="utf-8"))
     return table
 
@@ -96,7 +96,7 @@ class Backings:
         self._seals: dict[tuple[str, str], str] = {}
 
     def seal(self, check: Check) -> str:
-        """Return the hash of a backing."""
+        """Return the hash of a backing: of its title, and of its code with the helpers that it calls."""
         key = check.title, check.code
         if key not in self._seals:
             code = rename_variables("\n".join([normalize_code(check.code), *self.list_helpers(check)]))
@@ -104,7 +104,7 @@ class Backings:
         return self._seals[key]
 
     def list_helpers(self, check: Check) -> list[str]:
-        """Return the statements that a check depends on."""
+        """Return the source of each statement, on the page or in a helper module, that a check's code depends on."""
         return list_helpers(check.code, self._namespace, self._folders) if check.code else []
 
     def list_possible(self, sentence: Sentence) -> list[Check]:

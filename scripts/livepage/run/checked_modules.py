@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def rewrite_imports(asserts: Asserts) -> Iterator[None]:
-    """Rewrite the asserts of modules from the project's packages for checks that the `with` block imports."""
+    """Make the asserts of check modules imported in the `with` block report to `asserts`; loaded ones are unloaded."""
     # Without `fresh_modules`, modules that are still loaded would report to the page that ran before this one.
     for name in [name for name in sys.modules if name.partition(".")[0] in project.adapter.checks]:
         del sys.modules[name]
@@ -36,7 +36,7 @@ def rewrite_imports(asserts: Asserts) -> Iterator[None]:
 
 
 def show_functions(sites: Iterable[Site]) -> str:
-    """Return the source of the functions that contain these asserts."""
+    """Return the source of the functions that contain these asserts, as one text."""
     lines: dict[str, set[int]] = {}
     for site in sites:
         lines.setdefault(site.file, set()).add(site.line)

@@ -154,7 +154,7 @@ def _read_module(file: Path, _modified: int, folders: tuple[Path, ...]) -> Names
 
 
 def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> list[str]:
-    """Return the statements that code depends on, without their layout, in the order of use."""
+    """Return the source of the statements that code depends on, without layout, in the order of use."""
     try:
         waiting: list[tuple[ast.AST, Namespace]] = [(ast.parse(code), namespace)]
     except SyntaxError:

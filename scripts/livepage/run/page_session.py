@@ -67,7 +67,7 @@ def _end(
 
 
 def _add(outcome: Outcome, guard: Guard) -> Outcome:
-    """Return an outcome with the piece's first complaint in place of an error that may follow from it."""
+    """Return an outcome that fails with the piece's first complaint, or the given outcome if there is none."""
     if not guard.complaints:
         return outcome
     origin, complaint = guard.complaints[0]
@@ -131,7 +131,7 @@ class _Session:
         return _add(outcome, self.guard)
 
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
-        """Run a piece; return the text of a value and, if that text is shortened, the exact value."""
+        """Run a piece; return a value's text and exact form, or the source of functions that asserted for a check."""
         if piece.kind is Kind.VALUE:
             _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
@@ -161,7 +161,7 @@ class _Session:
         return "", ""
 
     def _review(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> str:
-        """Report a check whose asserts checked nothing, and return the module functions that asserted for it."""
+        """Report a check whose asserts checked nothing; return the source of module functions that asserted for it."""
         whole = has_every_target()
         line, fault = find_fault(sites, is_whole=whole) or (
             0,
@@ -202,7 +202,7 @@ class _Session:
 
 
 def run_shell(piece: Piece) -> str:
-    """Return the output of a shell block, including its errors.
+    """Run a shell block, and return its output, including its errors.
 
     Raises:
         RuntimeError: The exit status differs from the block's `returncode`.
@@ -220,7 +220,7 @@ def run_shell(piece: Piece) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return the text of a value in prose: an int gets thousands separators, and text stays unchanged."""
+    """Return the text of a value in prose: an int gets thousands separators, and any other value is `str(value)`."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
@@ -258,7 +258,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def locate(error: BaseException, piece: Piece) -> Origin:
-    """Return the innermost line of the piece, or of a file that it includes, in an error's traceback."""
+    """Return the innermost line of a piece in an error's traceback, or the line on which the piece begins."""
     if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
         at = min(error.lineno, len(piece.lines)) - 1
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:

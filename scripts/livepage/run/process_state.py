@@ -82,7 +82,7 @@ class State:
             yield piece, _place(piece, word), f"{module.__name__}.{name}"
 
     def _blame(self, kind: str, name: str) -> Piece | None:
-        """Return the last piece that changed an entry of the state, or None if a value did."""
+        """Return the last block or check that changed an entry of the state, or None if a value did."""
         states = [self.before, *(values for _, values in self.after)]
         history = [values.get((kind, name), _NONE) for values in states]
         return next(
@@ -108,7 +108,7 @@ def _list_kinds() -> Kinds:
 
 
 def _take_modules() -> dict[str, tuple[ModuleType, dict[str, Any]]]:
-    """Return the public modules with their attributes; the project's own are imported again when they change."""
+    """Return the loaded public modules with their attributes, by name, without the project's own modules."""
     own = str(project.root / "snippets") + os.sep
     return {
         name: (module, dict(vars(module)))

@@ -64,7 +64,10 @@ def list_claims(prose: Prose) -> list[Sentence]:
 
 
 def judge_sentences(prose: Prose) -> list[Failure]:
-    """Return a failure for each sentence of a page that was not affirmed with its current backing."""
+    """Return a failure for each sentence not affirmed with its current backing, and one if affirmed sentences are gone.
+
+    A project without the file `backing.WORDS` has no failures.
+    """
     if not (project.root / backing.WORDS).is_file():
         return []
     do = f"read both, then run scripts/authoring/affirm {prose.name}"
@@ -108,7 +111,7 @@ def list_open(prose: Prose, record: Record) -> list[Sentence]:
 
 
 def list_resting(prose: Prose, title: str) -> list[Sentence]:
-    """Return the sentences that rest on the check with this title."""
+    """Return the sentences of a page that people affirmed with the check of this title as their backing."""
     digits = backing.hash_title(title)
     hashes = {one for one, seal in backing.load_affirmed(prose.name) if seal.startswith(digits)}
     return [
@@ -119,7 +122,7 @@ def list_resting(prose: Prose, title: str) -> list[Sentence]:
 
 
 def explain_failure(failure: Failure, title: str, prose: Prose) -> Failure:
-    """Return a check's failure with the lines of the sentences that rest on the check."""
+    """Return a check's failure, whose message then also lists the sentences that the check backs."""
     resting = list_resting(prose, title)
     if not resting:
         return failure

@@ -33,7 +33,7 @@ class Stdout(io.StringIO):
         self.is_open = True
 
     def write(self, text: str, /) -> int:
-        """Store a text, or refuse it."""
+        """Store a text, or call `refuse` if the output gets too long or the text must not be published."""
         self.size += len(text)
         if self.size > LIMIT:
             self.refuse(f"a block must not print more than {LIMIT:,} characters")
@@ -42,7 +42,7 @@ class Stdout(io.StringIO):
         return super().write(text)
 
     def close(self) -> None:
-        """Refuse to close while the block runs."""
+        """Close the stream, or call `refuse` if the block still runs."""
         if self.is_open:
             self.refuse("a block must not close sys.stdout")
         super().close()
@@ -53,7 +53,7 @@ class Stdout(io.StringIO):
 
 
 def find_trace(text: str) -> str:
-    """Return a message about text that must not be published: local paths, memory addresses, or invalid Unicode."""
+    """Return a message about a local path, memory address or invalid Unicode in a text, or an empty string."""
     if not text.isascii():
         try:
             text.encode()

@@ -44,7 +44,7 @@ class Browsers:
         server.set_app(self)
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., object]) -> Iterable[bytes]:
-        """Answer a request."""
+        """Answer a request; a page that is about to be built is answered once it is."""
         path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "ignore")
         if poll := _POLL.fullmatch(path):
             referer = environ.get("HTTP_REFERER", "")

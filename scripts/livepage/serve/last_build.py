@@ -76,7 +76,7 @@ class LastBuild:
         return self.built is not None and stamp(self.built.config) != self.stamps
 
     def take_edited(self) -> list[str] | None:
-        """Return the pages that were edited since the last call, or None if any other file has changed."""
+        """Return the pages edited since the last call, or None after another change, a new date, or a failed build."""
         if self.built is None or self.date != get_build_date():
             return None
         before, self.stamps = self.stamps, stamp(self.built.config)

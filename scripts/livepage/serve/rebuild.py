@@ -66,7 +66,7 @@ class Rebuild:
         server.builder = self
 
     def begin(self, folder: str) -> None:
-        """Make MkDocs look for edited pages more often, and rebuild those that were edited during the first build."""
+        """Make MkDocs check this folder for edits more often, and rebuild pages edited during the first build."""
         for emitter in self._server.observer.emitters:
             if emitter.watch.path == folder:
                 emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
@@ -102,7 +102,7 @@ class Rebuild:
             self._server._rebuild_cond.notify_all()  # noqa: SLF001
 
     def __call__(self, *_: object) -> None:
-        """Rebuild everything that changed since the last build."""
+        """Rebuild the pages that a change since the last build affects, or the whole site if it affects more."""
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
             requests = sorted(self._wanted)
             self._wanted.clear()
@@ -204,7 +204,7 @@ def _page_of(entry: dict[str, str]) -> str:
 
 
 def _finish(last: Built) -> None:
-    """Run the steps that a build runs before and after its pages."""
+    """Check the links of all pages to anchors, and run MkDocs' steps before and after the pages of a build."""
     config = last.config
     for page in last.pages.values():
         page.validate_anchor_links(files=last.files, log_level=config.validation.links.anchors)
