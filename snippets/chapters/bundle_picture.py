@@ -59,7 +59,7 @@ def draw_utilization(kernel: BundledKernel) -> str:
 
 
 def _draw_steps(shares: tuple[float, ...], top: float) -> str:
-    """Return rectangles as high as the shares; adjacent parts of equal height are merged."""
+    """Return SVG rectangles as high as the shares; adjacent parts of equal height are merged."""
     width = (WIDTH - LEFT - RIGHT) / max(len(shares), 1)
     rectangles, at = [], 0
     # The heights are rounded before they are grouped, so that parts that look equal become one rectangle.
@@ -173,7 +173,7 @@ def matrix_bundles(programs: Mapping[str, tuple[str, Captures]]) -> str:
 
 
 def table_kernels(captures: Captures) -> str:
-    """Return a table of a program's kernels on each TPU, with source line, bundles, cycles and busiest unit."""
+    """Return a Markdown table of a program's kernels on each TPU: source line, bundles, cycles and busiest unit."""
     rows = [
         (
             title(target),
@@ -197,7 +197,7 @@ def _say_busiest(kernel: BundledKernel) -> str:
 
 
 def table_operations(kernel: BundledKernel) -> str:
-    """Return a table of a kernel's operations by unit, with the purpose of each unit."""
+    """Return a Markdown table of the number of a kernel's operations by unit, with the purpose of each unit."""
     units = list_units()
     rows = [
         (units[key].title if key in units else UNKNOWN, number, units[key].sentence if key in units else "")
@@ -207,7 +207,7 @@ def table_operations(kernel: BundledKernel) -> str:
 
 
 def table_steps(kernel: BundledKernel, *, silent: bool = False) -> str:
-    """Return a table of the steps that compiled a kernel, with the size of the kernel after each step.
+    """Return a Markdown table of the steps that compiled a kernel, with the size of the kernel after each step.
 
     Args:
         kernel: The kernel.
