@@ -51,7 +51,7 @@ _MEMORIES = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a line of code, with its explanation.
+    """A part of a line.
 
     Attributes:
         text: The part as written.

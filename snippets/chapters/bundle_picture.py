@@ -26,11 +26,11 @@ COLUMNS = 72
 UNKNOWN = "unknown"
 
 BEFORE = "pre-"
-"""The prefix of the names of forms that no lowering step of their own created."""
+"""The prefix of the names of stages that are not the result of a lowering step of their own; tables omit them."""
 
 
 def draw_utilization(kernel: BundledKernel) -> str:
-    """Return the utilization of each unit of a TPU core over a kernel's bundles, as HTML, without idle units.
+    """Return a chart, as HTML, of the utilization of each busy unit of a TPU core over a kernel's bundles.
 
     Args:
         kernel: The kernel, or the code around the kernels.
@@ -73,7 +73,7 @@ def _draw_steps(shares: tuple[float, ...], top: float) -> str:
 
 
 def draw_critical_path(kernel: BundledKernel) -> str:
-    """Return a kernel's longest chain of dependent operations over time in cycles, with a row for each unit, as HTML.
+    """Return a chart, as HTML, of a kernel's longest chain of dependent operations: a row for each unit, in cycles.
 
     Args:
         kernel: The kernel. Without a chain the result is an empty string.

@@ -24,7 +24,7 @@ _MATMULS = {"dot", "convolution"}
 
 @dataclass(frozen=True)
 class Way:
-    """The kernels of the compared programs in one way to run them, such as by XLA for the CPU or by TVM.
+    """One way to run the programs.
 
     Attributes:
         runs: For each program, the names of the kernels that run for one call, in order.

@@ -19,7 +19,7 @@ KEYS = frozenset({"says", "call", "by", "xla", "stablehlo"})
 
 
 class OpcodeTableError(InspectError):
-    """The error of a table of opcodes that differs from the compiler's opcodes or has an invalid row."""
+    """A mismatch between the table of opcodes and the compiler's opcodes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,11 @@ _LEXER = HloLexer()
 
 
 class PassCatalog:
-    """All passes that ran, with their rows in the table and their records.
+    """All recorded passes, with their rows in the table.
 
     Args:
-        rows: The row of each pass in the table, by name.
-        records: The record of each pass in the captures, by name; it becomes the attribute `seen`.
+        rows: The table.
+        seen: The record of each pass in the captures.
         titles: The titles of the programs, by name.
         targets: All targets, in order.
         usual: The targets whose numbers are shown.

@@ -100,7 +100,7 @@ class PassRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change of a module's text: its program, target, capture, pass (an index), and size in characters."""
+    """A change of a module's text: its program, target and pass, and its size in characters."""
 
     program: str
     target: str

@@ -21,7 +21,7 @@ KEYS = frozenset({"says", "sources", "log"})
 
 
 class PassTableError(InspectError):
-    """The error of a table of passes that differs from the passes that ran or has an invalid row."""
+    """A mismatch between the table of passes and the passes that ran."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def compile_matmul(shape: tuple[int, int, int], options: dict[str, bool | str] |
 
     Args:
         shape: The rows and columns of the result, and the contracted dimension.
-        options: Further XLA options.
+        options: XLA options, which may replace the one that disables the split.
     """
     rows, columns, depth = shape
     first, second = (jax.ShapeDtypeStruct(sides, jnp.bfloat16) for sides in ((rows, depth), (depth, columns)))

@@ -41,10 +41,10 @@ class ClaimError(Exception):
 
 @dataclass(frozen=True)
 class Claim:
-    """One common claim about XLA, as declared in the file.
+    """One claim.
 
     Attributes:
-        id: Its short name, such as `layer-is-one-kernel`, the header of its table in the file.
+        id: Its short name, such as `layer-is-one-kernel`.
         chapter: Its chapter, one of `CHAPTERS`.
         claim: The claim in one sentence; Markdown.
         truth: The true statement; Markdown.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """The possible verdicts on a claim, with their names on the page."""
+    """The verdict on a claim."""
 
     TRUE = "true"
     FALSE = "false"
@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The result of a check in one case, such as on one target.
+    """The result of a check in one case.
 
     Attributes:
         holds: True if the claim holds; None if the claim is a question and `found` is the answer.
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The number that follows from a claim, and the number that the check found, for each case.
+    """The number that follows from a claim, and the number that the check found.
 
     Attributes:
         unit: The unit of both, such as `kernels`; `bytes` are shown in KiB and MiB.
@@ -56,7 +56,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """The finding of a check of a claim: whether the claim holds in each case, and the evidence.
+    """The finding of a check.
 
     Attributes:
         cases: The cases by name: the short name of a target, with further conditions (`h100`, `cpu, int32`), another

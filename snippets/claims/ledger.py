@@ -52,7 +52,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class ClaimLedger:
-    """All claims with their findings and verdicts."""
+    """All claims with their verdicts."""
 
     entries: tuple[Entry, ...]
 

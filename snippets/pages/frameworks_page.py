@@ -37,10 +37,10 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 
 
 class Ledger:
-    """A list and a number that a traced function modifies as a side effect."""
+    """Python objects that a function modifies as a side effect."""
 
     def __init__(self) -> None:
-        """Start without any calls."""
+        """Create the empty list `calls` and the number `last`, 0."""
         self.calls: list[int] = []
         self.last = 0
 

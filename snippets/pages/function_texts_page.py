@@ -105,7 +105,7 @@ def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
 
 
 def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
-    """Assert that a dump has files of few passes, and that a dump of `algsimp` has files of no other pass.
+    """Assert that a dump has files of some passes, for fewer than half the runs, and that a dump of one has no others.
 
     Args:
         dumps: The dumped texts by file name.

@@ -79,7 +79,7 @@ def check_scaled_sums(columns: Captures, rows: Captures) -> None:
 
 
 def compile_unfused(example: jax.ShapeDtypeStruct) -> Captures:
-    """Compile GELU with the fusion pass of each target switched off."""
+    """Compile GELU for the usual targets, with the fusion pass of each switched off."""
     return capture_all(gelu.gelu, example, options=DISABLED)
 
 

@@ -137,7 +137,7 @@ def check_shape_changes(joint: Captures, programs: Programs) -> None:
 
 
 def compile_forced() -> dict[str, dict[str, Capture | str]]:
-    """Compile the programs of `forced` for each target; a failed compilation is replaced by its error message."""
+    """Compile the programs of `programs.forced`; return captures, or messages of errors, by program and target."""
 
     def compile_one(name: str, target: str) -> Capture | str:
         function, example = forced.PROGRAMS[name]

@@ -142,7 +142,7 @@ def check_transfers(moves: Captures) -> None:
 
 
 def check_landing(programs: Captures) -> None:
-    """Assert that programs' results are placed in host memory except on the CPU, and move an array there and back."""
+    """Assert that programs' results are in host memory except on the CPU, and that an array can move there and back."""
     for target, program in programs.items():
         opcodes, is_cpu = program.module.opcode_counts(), target == "cpu"
         assert (opcodes["copy-start"], opcodes["copy-done"]) == ((0, 0) if is_cpu else (1, 1))

@@ -1,4 +1,4 @@
-"""Tables and checks for the jaxpr page: parts of a jaxpr, tracers, transformations, and the effect of lowering."""
+"""Tables, lists and example functions for the jaxpr page: parts of a jaxpr, tracers, transformations, lowering."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def count_stages(captures: Captures, jaxpr: Jaxpr) -> dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Transformed:
-    """The jaxprs of the MLP under `jit` and under transformations for several devices, and of a sine under `pmap`.
+    """The jaxprs of the MLP under `jit` and under the transformations for several devices.
 
     Attributes:
         jitted: The jaxpr under `jax.jit`.

@@ -210,7 +210,7 @@ def read_code(capture: Capture, language: str) -> str:
 
 
 def show_kernel(capture: Capture) -> str:
-    """Return the tiling of a matmul's kernel, the lines of Triton's IR that move tiles, and its matrix instructions."""
+    """Return listings of a matmul kernel's tiling, its lines of Triton IR that move tiles, and matrix instructions."""
     words = ("scf.for", "xtile.extract", "tt.dot", "xtile.insert")
     lines = [line.strip() for line in read_code(capture, "triton").splitlines() if any(word in line for word in words)]
     tiling = tile_choices.read_tiling(capture)
@@ -246,7 +246,7 @@ def show_tiles(kernels: Mapping[str, Capture]) -> str:
 
 
 def show_precisions(captures: Mapping[str, Capture]) -> str:
-    """Return a table of the H100's matrix instructions by requested precision, as HTML."""
+    """Return an HTML table of the H100's matrix instructions by requested precision, with the precision in HLO."""
     rows = [
         (
             markdown.code(name),

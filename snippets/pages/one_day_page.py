@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """One part of the reading plan.
+    """One part of the plan.
 
     Attributes:
-        minutes: The reading time in minutes.
+        minutes: The reading time.
         chapter: A link to the chapter.
         passage: The part of the chapter to read.
         skill: The skill that the reader gains.

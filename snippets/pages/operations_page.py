@@ -1,4 +1,4 @@
-"""The programs and checks of the page Operations."""
+"""Compilations, tables and checks of the page about HLO operations."""
 
 from __future__ import annotations
 

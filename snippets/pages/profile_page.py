@@ -27,7 +27,7 @@ def find_place(row: Mapping[str, Any]) -> str:
 
 
 def find_layer(row: Mapping[str, Any]) -> str:
-    """Return the number of the attention layer in the path of a row of a profile."""
+    """Return, as text, the number of the layer in the path of a row of a profile, as in `x_layers_3`."""
     (number, *_) = re.findall(r"x_layers_(\d+)", row["op_name"])
     return str(number)
 

@@ -102,7 +102,7 @@ def show_inside(capture: Capture, fusion: Instruction, inner: Sequence[Instructi
 
 
 def dump_frames() -> dict[str, str]:
-    """Return the dumped text of the dense layer, by default and with inline stack frames.
+    """Dump the dense layer's HLO text; return it under `by default`, and under `inline` with inline stack frames.
 
     XLA reads the option once per process, so the dumps are made in a new process that has printed nothing before.
     """

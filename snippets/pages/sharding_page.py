@@ -208,9 +208,9 @@ def check_growth(grown: Mapping[str, Mapping[int, Capture]]) -> None:
 
 
 def list_overlap(captures: Mapping[str, Capture]) -> list[tuple[str, str, str, str]]:
-    """Return a row of text for each schedule: its label, the exchanges overlapped, the longest overlap, and the memory.
+    """Return a row of text for each schedule: label, exchanges overlapped by kernels, time, and temporary memory.
 
-    The longest overlap is the least time that the kernels during an exchange can take, or empty.
+    The time is the longest of the least times that the kernels during each exchange need, or an empty text.
     """
     rows = []
     for label, schedule in captures.items():
