@@ -86,7 +86,7 @@ class OpcodeCatalog:
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
     def opcodes_at(self, target: str, stage: Stage = "after") -> set[str]:
-        """Return the opcodes that occur for a target at a stage of programs that call JAX."""
+        """Return the opcodes that occur for a target at a stage of programs that call functions of JAX."""
         self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
 

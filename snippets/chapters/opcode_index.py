@@ -119,7 +119,7 @@ def _keep_best(best: Sightings, target: str, sightings: Iterable[Sighting], call
 
 
 def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
-    """Return the sort key that puts the better sighting first."""
+    """Return the sort key that puts the better sighting first: from the preferred call, then with a shorter line."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
     # All short lines are equally readable, so they rank the same and the first program wins.

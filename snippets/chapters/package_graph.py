@@ -93,7 +93,7 @@ def list_imports() -> Iterator[Import]:
 
 @lru_cache(maxsize=5000)  # while the site is served, each edit of a page reads all files again
 def _read(path: Path, code: str, lines_before: int, whole: str = "") -> tuple[Import, ...]:
-    """Return the names that code imports, and the attributes that it uses of imported packages."""
+    """Return the imports of names in a file's code, and the names that it uses with a dot of imported packages."""
     return tuple(_find_imports(path, code, lines_before, whole or code))
 
 

@@ -47,7 +47,7 @@ class PassCatalog:
         targets: Sequence[str],
         usual: Sequence[str],
     ) -> None:
-        """Create the catalog, ranked by the number of changed programs."""
+        """Store the arguments, the records as `seen`, and rank the passes by the number of changed programs."""
         self.rows, self.seen, self.titles, self.targets, self.usual = rows, records, titles, targets, usual
         self.ranked = sorted(rows, key=lambda name: (-records[name].count(usual), name.lower()))
 
@@ -65,7 +65,7 @@ class PassCatalog:
         return [name for name in self.ranked if self.seen[name].has_changed and self.kinds(name) in kind_sets]
 
     def quiet(self) -> list[str]:
-        """Return the passes that changed nothing on any target, by name."""
+        """Return the names of the passes that changed nothing on any target, in the order of the rank."""
         return [name for name in self.ranked if not self.seen[name].has_changed]
 
     def link(self, name: str) -> str:

@@ -110,7 +110,7 @@ def check_imported(catalog: OpcodeCatalog) -> None:
 
 
 def check_replaced(catalog: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]) -> None:
-    """Assert, in the catalog of opcodes, which are expanded or new, and the library calls in JAX's own programs."""
+    """Assert which opcodes in the catalog passes expand or create, and the cuSOLVER calls in the H100's input."""
     expansions = [("batch-norm-training", target) for target in USUAL]
     expansions += [(opcode, target) for opcode in ("logistic", "rng-bit-generator") for target in ("cpu", "h100")]
     assert all("expander" in catalog.removed_by(opcode, target) for opcode, target in expansions)
