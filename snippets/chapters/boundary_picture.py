@@ -40,7 +40,7 @@ def draw_boundaries(capture: Capture, names: Iterable[str], caption: str) -> str
 
 
 def find_readers(capture: Capture, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return for each kernel the other kernels, in order, that read its result.
+    """Return for each named kernel, by name, the other named kernels that read its result, in the order of `names`.
 
     Args:
         capture: As in `draw_boundaries`.
@@ -59,7 +59,7 @@ def find_readers(capture: Capture, names: Sequence[str]) -> dict[str, list[str]]
 
 
 def _tell(capture: Capture, names: Sequence[str], reads: dict[str, list[str]]) -> list[str]:
-    """Return the compiler's reason why each kernel is not fused with the first kernel that reads it."""
+    """Return why each kernel is not fused with its first reader, or which pass made the reader; empty without one."""
     finder = WhyFinder(capture)
     labels = []
     for name in names:

@@ -26,6 +26,7 @@ def share_buffers(ranges: Ranges) -> dict[str, int]:
     """Assign each value, in the order of its start, the first buffer whose value is no longer needed.
 
     For values of equal size this is optimal: it colours an interval graph in the order of the starts.
+    The result has the number of each value's buffer, from 0.
     """
     until: list[int] = []
     plan: dict[str, int] = {}

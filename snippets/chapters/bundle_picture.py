@@ -26,11 +26,11 @@ COLUMNS = 72
 UNKNOWN = "unknown"
 
 BEFORE = "pre-"
-"""The prefix of the names of forms that no lowering step of their own created."""
+"""The prefix of the names of stages that are not the result of a lowering step of their own; tables omit them."""
 
 
 def draw_utilization(kernel: BundledKernel) -> str:
-    """Return the utilization of each unit of a TPU core over a kernel's bundles, as HTML, without idle units.
+    """Return a chart, as HTML, of the utilization of each busy unit of a TPU core over a kernel's bundles.
 
     Args:
         kernel: The kernel, or the code around the kernels.
@@ -59,7 +59,7 @@ def draw_utilization(kernel: BundledKernel) -> str:
 
 
 def _draw_steps(shares: tuple[float, ...], top: float) -> str:
-    """Return rectangles as high as the shares; adjacent parts of equal height are merged."""
+    """Return SVG rectangles as high as the shares; adjacent parts of equal height are merged."""
     width = (WIDTH - LEFT - RIGHT) / max(len(shares), 1)
     rectangles, at = [], 0
     # The heights are rounded before they are grouped, so that parts that look equal become one rectangle.
@@ -73,7 +73,7 @@ def _draw_steps(shares: tuple[float, ...], top: float) -> str:
 
 
 def draw_critical_path(kernel: BundledKernel) -> str:
-    """Return a kernel's longest chain of dependent operations over time in cycles, with a row for each unit, as HTML.
+    """Return a chart, as HTML, of a kernel's longest chain of dependent operations: a row for each unit, in cycles.
 
     Args:
         kernel: The kernel. Without a chain the result is an empty string.
@@ -173,7 +173,7 @@ def matrix_bundles(programs: Mapping[str, tuple[str, Captures]]) -> str:
 
 
 def table_kernels(captures: Captures) -> str:
-    """Return a table of a program's kernels on each TPU, with source line, bundles, cycles and busiest unit."""
+    """Return a Markdown table of a program's kernels on each TPU: source line, bundles, cycles and busiest unit."""
     rows = [
         (
             title(target),
@@ -197,7 +197,7 @@ def _say_busiest(kernel: BundledKernel) -> str:
 
 
 def table_operations(kernel: BundledKernel) -> str:
-    """Return a table of a kernel's operations by unit, with the purpose of each unit."""
+    """Return a Markdown table of the number of a kernel's operations by unit, with the purpose of each unit."""
     units = list_units()
     rows = [
         (units[key].title if key in units else UNKNOWN, number, units[key].sentence if key in units else "")
@@ -207,7 +207,7 @@ def table_operations(kernel: BundledKernel) -> str:
 
 
 def table_steps(kernel: BundledKernel, *, silent: bool = False) -> str:
-    """Return a table of the steps that compiled a kernel, with the size of the kernel after each step.
+    """Return a Markdown table of the steps that compiled a kernel, with the size of the kernel after each step.
 
     Args:
         kernel: The kernel.

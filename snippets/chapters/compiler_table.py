@@ -36,12 +36,12 @@ class Way:
 
 
 def compile_programs() -> dict[str, Captures]:
-    """Return the programs of the comparison, by name, compiled by XLA for the usual targets."""
+    """Compile the programs of the comparison with XLA for the usual targets; return the captures by name."""
     return {name: capture_all(getattr(module, name), *module.EXAMPLE) for name, module in _MODULES.items()}
 
 
 def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -> dict[str, Way]:
-    """Return each way to run the programs, by its label in the table.
+    """Return the kernels of each way to run the programs, captured or recorded, by its label in the table.
 
     Args:
         captures: The result of `compile_programs`; a target without one of the programs is skipped.

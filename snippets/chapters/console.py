@@ -16,7 +16,7 @@ from xla_inspect.targets import find_target
 
 
 def show_command(command: str, *, expected: int = 0, lines: int | None = None) -> str:
-    """Return a command with its output, as a listing.
+    """Run an `xla-inspect` command, and return it with its output as a listing.
 
     Args:
         command: The command as typed, starting with `xla-inspect`.
@@ -35,7 +35,7 @@ def show_command(command: str, *, expected: int = 0, lines: int | None = None) -
 
 
 def read_output(command: str, *, expected: int = 0) -> str:
-    """Return the output of a command.
+    """Run an `xla-inspect` command, and return its standard output.
 
     Args:
         command: As in `show_command`. A script runs in a new process, any other command in this one.
@@ -101,7 +101,7 @@ def _make_own(question: str) -> str:
 
 
 def show_python(text: str) -> str:
-    """Return Python code with its output, as two listings.
+    """Run Python code, and return the code and its printed output as two listings.
 
     Args:
         text: The code.

@@ -14,10 +14,10 @@ type Tree = str | tuple[str, Mapping[str, Tree]]
 
 
 def draw_decisions(question: Tree, caption: str) -> str:
-    """Return the tree as nested HTML lists, which screen readers read in order.
+    """Return a decision tree as nested HTML lists, which screen readers read in order.
 
     Args:
-        question: The first question.
+        question: The first question, with its answers.
         caption: A description of the drawing, plain text.
     """
     return figure("decisions", f"<div>{_draw(question)}</div>", markdown.escape(caption))

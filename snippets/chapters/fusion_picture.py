@@ -47,7 +47,7 @@ type _Value = int | str | tuple[_Value, ...]
 
 
 def list_fusion_steps(module: Module, fusion: Instruction) -> tuple[FusionStep, ...]:
-    """Return the operations of a fusion in order, with nested fusions expanded and without reshapes and bitcasts.
+    """Return the operations of a fusion in order, nested fusions expanded, without reshapes, bitcasts and broadcasts.
 
     Args:
         module: The module that contains the fusion.
@@ -97,7 +97,7 @@ def _name(entry: Computation, name: str) -> str:
 
 
 def draw_fusion(capture: Capture, name: str, call: str) -> str:
-    """Return one fusion of the entry computation as HTML.
+    """Return a picture of one fusion of the entry computation as HTML.
 
     Args:
         capture: The program on one target.
@@ -129,18 +129,18 @@ def draw_fusion(capture: Capture, name: str, call: str) -> str:
 
 
 def arrange_drawings(*drawings: str) -> str:
-    """Return drawings of fusions side by side if the screen is wide enough."""
+    """Return the HTML that shows drawings of fusions side by side if the screen is wide enough."""
     return f'<div class="gallery">{"".join(drawings)}</div>\n'
 
 
 def _find_centre(steps: tuple[FusionStep, ...], kind: str) -> int | None:
-    """Return the number of the operation that the fusion is built around, or None."""
+    """Return the number of the first operation that a fusion of this kind is built around, or None."""
     centres = [number for number, step in enumerate(steps) if step.opcode in CENTRES.get(kind, ())]
     return centres[0] if centres else None
 
 
 def _draw_step(number: int, step: FusionStep, *, is_centre: bool) -> list[str]:
-    """Return one box, its inputs from outside, and the lines from the boxes above it."""
+    """Return the SVG elements of one operation: its box, its inputs from outside, and lines from boxes above it."""
     y = EDGE + number * STEP
     middle = y + HIGH / 2
     parts = []

@@ -23,7 +23,7 @@ _SMALL = 10
 
 
 def strip_topologies(captures: Captures) -> dict[str, Capture]:
-    """Return captures by the name of their target without a topology."""
+    """Return captures by the name of their target without its topology, such as `h100` for `h100:8`."""
     return {target.partition(":")[0]: capture for target, capture in captures.items()}
 
 
@@ -109,7 +109,7 @@ def list_generation_steps(
 
 
 def show_generations(programs: Mapping[str, tuple[str, Captures]], family: Iterable[str]) -> str:
-    """Return a line for each step from one target of a family to the next, with the changed programs folded under it.
+    """Return Markdown that says, for each step from one target to the next, which programs changed; they are folded.
 
     Args:
         programs: As in `number_matrix`.
@@ -149,7 +149,7 @@ def _signed(old: Counter[str], new: Counter[str]) -> str:
 
 
 def show_launch_kinds(captures: Captures) -> str:
-    """Return the kinds of kernels, collectives and copies of one program, as a table.
+    """Return a Markdown table of the kinds of kernels, collectives and copies of one program, by target.
 
     Targets of one kind that launch the same share a row. A target that did not compile has a row with the reason.
     """

@@ -20,7 +20,7 @@ SHAPE, START, REACH = 116, 218, 176
 
 
 def draw_arcs(steps: Sequence[JaxprStep], caption: str) -> str:
-    """Return the steps as HTML: names and shapes in order, with arcs to the right of them.
+    """Return an arc diagram of the steps as HTML: names and shapes in order, with arcs to the right of them.
 
     An arc that leaves its group is bold, because its value has to be stored until the later group uses it.
     Steps that no result depends on are faint.

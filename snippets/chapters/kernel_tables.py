@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def table_kernels(capture: Capture) -> str:
-    """Return an HTML row for each GPU kernel, with its resources and its occupancy of a multiprocessor.
+    """Return an HTML table of a program's GPU kernels, with their resources and occupancy of a multiprocessor.
 
     Args:
         capture: A capture with its machine code.
@@ -49,10 +49,10 @@ def table_kernels(capture: Capture) -> str:
 
 
 def table_occupancy(programs: Mapping[str, Capture]) -> str:
-    """Return an HTML row for each program on a GPU, with its kernels, their registers and the lowest occupancy.
+    """Return an HTML table of programs on a GPU: the number of kernels, their registers and the lowest occupancy.
 
     Args:
-        programs: What a program is called, to its capture with the machine code.
+        programs: The capture of each program, with its machine code, by the program's name.
     """
     header = ("program", "kernels", "registers", "spilling", "maximum shared memory", "lowest occupancy", "limited by")
     rows = []
@@ -78,7 +78,7 @@ def table_occupancy(programs: Mapping[str, Capture]) -> str:
 
 
 def table_vectors(programs: Mapping[str, Capture]) -> str:
-    """Return an HTML row for each program on the CPU, with its kernels, their vectors and their innermost loops.
+    """Return an HTML table of programs on the CPU: the number of kernels, vector widths and innermost loops.
 
     Args:
         programs: The capture of each program, by its name.
@@ -111,7 +111,7 @@ def count_bounds(programs: Mapping[str, Capture]) -> Counter[str]:
     """Return the number of kernels that each resource limits; `nothing` counts those that can fill a multiprocessor.
 
     Args:
-        programs: What a program is called, to its capture with the machine code.
+        programs: The capture of each program, with its machine code, by the program's name.
     """
     return Counter(
         kernel.occupancy.bound_by[0] if kernel.occupancy.share < 1 else "nothing"
@@ -128,7 +128,7 @@ def is_spilling(kernel: KernelListing) -> bool:
 
 
 def list_longest(kernels: Sequence[KernelListing], number: int) -> list[KernelListing]:
-    """Return the kernels with the most instructions, the longest first."""
+    """Return the `number` kernels with the most instructions, the longest first."""
     return sorted(kernels, key=lambda kernel: kernel.weight, reverse=True)[:number]
 
 

@@ -15,22 +15,22 @@ def product_of_filled(x: jax.Array) -> jax.Array:
 
 
 def sum_of_ones(x: jax.Array) -> jax.Array:
-    """Add the sum of an array of ones, f32[64,128]."""
+    """Add the sum of a 512 x 512 array of ones, f32[64,128]."""
     return x + jnp.ones((512, 512)).sum()
 
 
 def sine_of_literals(x: jax.Array) -> jax.Array:
-    """Add the sines of the numbers of a NumPy array, f32[64,128]."""
+    """Add the sines of the 128 numbers of the NumPy array `STEPS` to each row, f32[64,128]."""
     return x + jnp.sin(STEPS)
 
 
 def sine_of_iota(x: jax.Array) -> jax.Array:
-    """Add the sines of the numbers from 0 to 127, f32[64,128]."""
+    """Add the sines of the numbers from 0 to 127 to each row, f32[64,128]."""
     return x + jnp.sin(jnp.arange(128.0))
 
 
 def product_of_identities(x: jax.Array) -> jax.Array:
-    """Add the product of two identity matrices, f32[64,128]."""
+    """Add the sum of all elements of the product of two identity matrices, f32[64,128]."""
     return x + (jnp.eye(64) @ jnp.eye(64)).sum()
 
 

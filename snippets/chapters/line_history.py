@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_operations(capture: Capture, line: int) -> str:
-    """Return a table of the operations that one line of Python becomes at each stage.
+    """Return an HTML table of the operations that one line of Python becomes at each stage of compilation.
 
     Args:
         capture: The program on one target.

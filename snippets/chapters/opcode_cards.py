@@ -66,7 +66,7 @@ class OpcodeCatalog:
         self.hand: dict[str, Instruction] = {instruction.opcode: instruction for instruction in hand.walk()}
 
     def reach(self, opcode: str) -> Reach:
-        """Return the origin of an opcode: a call of JAX, a pass, a custom primitive, HLO written by hand, or none."""
+        """Return the origin of an opcode, such as `call` (a call of JAX), `pass`, `primitive`, `hand` or `nowhere`."""
         if opcode in self.programs:
             if not any("before" in stages for stages in self.programs[opcode].values()):
                 # No program's input contains the opcode, so a pass must have created it.
@@ -86,7 +86,7 @@ class OpcodeCatalog:
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
     def opcodes_at(self, target: str, stage: Stage = "after") -> set[str]:
-        """Return the opcodes that occur for a target at a stage of programs that call JAX."""
+        """Return the opcodes that occur for a target at a stage of programs that call functions of JAX."""
         self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
 
@@ -96,7 +96,10 @@ class OpcodeCatalog:
         return self.sightings(opcode)[target]["before"].removed_by
 
     def bars(self) -> dict[str, dict[str, int | None]]:
-        """Return by category and target the number of opcodes that programs calling JAX reach, for a bar chart."""
+        """Return for `chart_bars` the number of opcodes in programs that call JAX, by category and target.
+
+        The number is None for a target that did not compile.
+        """
         # The label of a category contains its size, with which its bars have to be compared.
         sizes = Counter(CATEGORY.values())
         return {
@@ -120,7 +123,7 @@ class OpcodeCatalog:
 
 
 def list_cards(category: str, opcodes: OpcodeCatalog) -> str:
-    """Return the opcodes of a category as HTML, each folded under its description."""
+    """Return the opcodes of a category as HTML cards, each folded under its description."""
     rows = (row for row in opcodes.rows.values() if row.category == category)
     return f'<div class="opcodes">{"".join(_card(row, opcodes) for row in rows)}</div>\n'
 
@@ -151,7 +154,7 @@ def _card(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
 
 
 def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: OpcodeCatalog) -> str:
-    """Return the targets that have the opcode; a line, not only a colour, marks those that remove it."""
+    """Return the targets that have the opcode as HTML; a line, not only a colour, marks those that remove it."""
     marks = [
         f'<i class="{lane(target)}{"" if "after" in sightings[target] else " lost"}">{html.escape(short(target))}</i>'
         for target in opcodes.captures.targets
@@ -161,7 +164,7 @@ def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: OpcodeCat
 
 
 def _origin(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
-    """Return a sentence about the origin of an opcode."""
+    """Return one or more sentences about the origin of an opcode, as HTML."""
     call = f"<code>{html.escape(row.call)}</code>"
     reach = opcodes.reach(row.opcode)
     if reach == "pass":
@@ -174,7 +177,7 @@ def _origin(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
 
 
 def _lead(row: OpcodeRow, opcodes: OpcodeCatalog) -> tuple[str, str]:
-    """Return the first line of a card, as text and as HTML."""
+    """Return the example line of HLO at the top of a card, as text and as HTML; both are empty without an example."""
     by_target = opcodes.sightings(row.opcode)
     stages: tuple[Stage, ...] = ("before", "after", "between")
     sightings = [
@@ -197,7 +200,7 @@ def _lead(row: OpcodeRow, opcodes: OpcodeCatalog) -> tuple[str, str]:
 
 
 def _stages(sightings: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: OpcodeCatalog) -> str:
-    """Return the stages at which each target has an opcode, and the passes that add or remove it."""
+    """Return an HTML list of the stages at which each target has an opcode, and the passes that add or remove it."""
     if not sightings:
         return ""
     items = "".join(

@@ -101,7 +101,7 @@ def _write(opcode: str) -> str:
 
 
 def _look(program: str, capture: Capture, stage: Stage, module: Module, opcodes: Iterable[str]) -> Iterable[Sighting]:
-    """Yield the instructions of some opcodes in a module."""
+    """Yield a sighting for each instruction of a module that has one of the opcodes."""
     expressions = Expressions(capture, module)
     for instruction in module.walk():
         if instruction.opcode in opcodes:
@@ -119,7 +119,7 @@ def _keep_best(best: Sightings, target: str, sightings: Iterable[Sighting], call
 
 
 def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
-    """Return the sort key that puts the better sighting first."""
+    """Return the sort key that puts the better sighting first: from the preferred call, then with a shorter line."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
     # All short lines are equally readable, so they rank the same and the first program wins.
@@ -159,7 +159,7 @@ class Expressions:
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """The expression for the last part of an operation's name, if all operations of that name share one."""
+        """Expressions by the last part of an operation's name; names whose operations have several are left out."""
         texts_by_name: dict[str, set[str]] = {}
         for name, frames in read_names(self.capture.stablehlo_locations).items():
             texts = {find_expression(self.capture, Operation("", "", frame)) for frame in frames}

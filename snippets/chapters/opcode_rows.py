@@ -49,7 +49,7 @@ class OpcodeRow:
 
 
 def read_rows(path: Path, members: Iterable[str]) -> dict[str, OpcodeRow]:
-    """Return the row of each opcode of the compiler.
+    """Read the table of opcodes, and return the row of each opcode of the compiler by its name.
 
     Args:
         path: The path of the table.
@@ -94,7 +94,7 @@ def _read_row(path: Path, opcode: str, entry: Mapping[str, str]) -> OpcodeRow:
 
 
 def check_calls(rows: Mapping[str, OpcodeRow], sightings: Sightings) -> None:
-    """Check that the call in each row creates the opcode.
+    """Raise an error if the Python call in some row creates the row's opcode in no compiled program.
 
     Args:
         rows: The table.

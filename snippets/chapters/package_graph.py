@@ -64,13 +64,13 @@ def list_packages() -> dict[str, frozenset[str]]:
 
 
 def find_package(module: str) -> str | None:
-    """Return the innermost package of a module."""
+    """Return the name of the innermost package that contains a module, or None."""
     names = [room for room in list_packages() if module == room or module.startswith(f"{room}.")]
     return max(names, key=len, default=None)
 
 
 def find_package_of_file(path: Path) -> str | None:
-    """Return the package of a file, or for a test the package that it tests."""
+    """Return the package of a file, or for a test the package that it tests; None for pages and other scripts."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     if parts[0] in {"docs", "scripts"} and "livepage" not in parts:
         return None
@@ -93,7 +93,7 @@ def list_imports() -> Iterator[Import]:
 
 @lru_cache(maxsize=5000)  # while the site is served, each edit of a page reads all files again
 def _read(path: Path, code: str, lines_before: int, whole: str = "") -> tuple[Import, ...]:
-    """Return the names that code imports, and the attributes that it uses of imported packages."""
+    """Return the imports of names in a file's code, and the names that it uses with a dot of imported packages."""
     return tuple(_find_imports(path, code, lines_before, whole or code))
 
 
@@ -116,7 +116,7 @@ def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Itera
 
 
 def find_docstring(room: str, name: str) -> str | None:
-    """Return the documentation of a public name of a package: its docstring, or the string below a constant."""
+    """Return the documentation of a package's public name, its docstring or the string below a constant, or None."""
     tree = _parse(list_modules()[room].read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in list_modules():
@@ -193,7 +193,7 @@ def sort_packages(arrows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def draw_packages(arrows: Iterable[tuple[str, str]], caption: str) -> str:
-    """Return the packages as HTML, each below those that use it.
+    """Return a picture of the packages as HTML, each below those that use it.
 
     Args:
         arrows: The dependencies. An arrow that others imply is omitted.

@@ -47,12 +47,12 @@ class PassCatalog:
         targets: Sequence[str],
         usual: Sequence[str],
     ) -> None:
-        """Create the catalog, ranked by the number of changed programs."""
+        """Store the arguments, the records as `seen`, and rank the passes by the number of changed programs."""
         self.rows, self.seen, self.titles, self.targets, self.usual = rows, records, titles, targets, usual
         self.ranked = sorted(rows, key=lambda name: (-records[name].count(usual), name.lower()))
 
     def most(self, number: int) -> list[str]:
-        """Return the passes that change the most programs on the usual targets, without pipelines."""
+        """Return the `number` passes that change the most programs on the usual targets, without pipelines."""
         return [name for name in self.ranked if not self.seen[name].inner][:number]
 
     def kinds(self, name: str) -> frozenset[str]:
@@ -60,12 +60,12 @@ class PassCatalog:
         return frozenset(map(lane, self.seen[name].uses))
 
     def of_kinds(self, *choices: Collection[str]) -> list[str]:
-        """Return the passes, by rank, that changed something and whose kinds of target are one of the choices."""
+        """Return the passes, by rank, that changed something and whose set of kinds of target is one of the choices."""
         kind_sets = {frozenset(kinds) for kinds in choices}
         return [name for name in self.ranked if self.seen[name].has_changed and self.kinds(name) in kind_sets]
 
     def quiet(self) -> list[str]:
-        """Return the passes that changed nothing on any target, by name."""
+        """Return the names of the passes that changed nothing on any target, in the order of the rank."""
         return [name for name in self.ranked if not self.seen[name].has_changed]
 
     def link(self, name: str) -> str:
@@ -73,13 +73,13 @@ class PassCatalog:
         return f'<a href="#{html.escape(self.rows[name].anchor)}"><code>{html.escape(name)}</code></a>'
 
     def count_programs(self, name: str, targets: Iterable[str]) -> list[str]:
-        """Return for each target the number of programs whose text a pass changed, empty where it never ran."""
+        """Return for each target the number, as text, of programs whose text a pass changed; empty if it never ran."""
         uses = self.seen[name].uses
         return [str(len(uses[target].shows)) if target in uses else "" for target in targets]
 
 
 def list_cards(names: Iterable[str], passes: PassCatalog, *, named: bool = True) -> str:
-    """Return passes as HTML, each folded under its description.
+    """Return passes as HTML cards, each folded under its description.
 
     Args:
         names: The names of the passes.
@@ -96,8 +96,9 @@ def fold_cards(summary: str, names: Iterable[str], passes: PassCatalog) -> str:
 
 
 def list_entries(passes: PassCatalog) -> list[tuple[str, str, str]]:
-    """Return the search entries of the passes: the words of the names of those that changed something.
+    """Return the search entry of each pass: the id of its card, no title, and words.
 
+    The words are those of the pass's name, if the pass changed something, otherwise none.
     A search finds them with their section; the page's own filter searches the full text of the entries.
     """
     return [
@@ -129,7 +130,7 @@ def _card(name: str, passes: PassCatalog, *, has_id: bool) -> str:
 
 
 def _marks(record: PassRecord, passes: PassCatalog) -> str:
-    """Return the kinds of target that run a pass; a line, not only a colour, marks those where it changes nothing."""
+    """Return the kinds of target that run a pass as HTML; a line, not only a colour, marks those it never changes."""
     marks = []
     # `groupby` only joins neighbours; the targets of a kind are next to each other in the list.
     for kind, targets in groupby(passes.targets, key=lane):
@@ -162,7 +163,7 @@ def _inner(record: PassRecord, passes: PassCatalog) -> str:
 
 
 def _uses(record: PassRecord, passes: PassCatalog) -> str:
-    """Return the number of changes by a pass on the usual targets, or else on another target that it changed."""
+    """Return as HTML the number of changes by a pass on the usual targets, or else on another that it changed."""
     if not record.has_changed:
         return ""
     targets = [target for target in passes.usual if target in record.uses]

@@ -15,7 +15,11 @@ def runs_once_before(capture: Capture, once: str, later: str) -> bool:
 
 
 def run_in_order(capture: Capture, *names: str) -> bool:
-    """Return whether the first runs of some passes are in the order of the names."""
+    """Return whether the first runs of some passes are in the order of the names.
+
+    Raises:
+        ValueError: One of the passes did not run.
+    """
     ran = [run.name for run in capture.runs]
     places = [ran.index(name) for name in names]
     return places == sorted(places)
@@ -27,5 +31,11 @@ def find_first_fusing(capture: Capture) -> str:
 
 
 def find_change(capture: Capture, opcode: str, *, left: int = 0) -> PassChange:
-    """Return the first pass after which at most `left` instructions of an opcode remain."""
+    """Return the first pass after which at most `left` instructions of an opcode remain.
+
+    Only passes that changed the module are considered.
+
+    Raises:
+        StopIteration: There is no such pass.
+    """
     return next(step for step in capture.passes if step.module.opcode_counts()[opcode] <= left)

@@ -62,7 +62,7 @@ class PassRow:
 
 
 def read_rows(path: Path) -> dict[str, PassRow]:
-    """Return the rows of the table by the name of the pass.
+    """Read the table of passes, and return its rows by the name of the pass.
 
     Raises:
         PassTableError: A row is incomplete, has an unknown key, or claims to be inferred although the source is open.
@@ -89,7 +89,7 @@ def _read_row(path: Path, name: str, entry: Mapping[str, Any]) -> PassRow:
 
 
 def check_rows(rows: Mapping[str, PassRow], records: Mapping[str, PassRecord]) -> None:
-    """Check the table against the passes that ran.
+    """Raise an error if the table of passes does not fit the passes that ran.
 
     Args:
         rows: The table.

@@ -45,7 +45,7 @@ class PjrtTable(NamedTuple):
 
 
 def read_pjrt_table(path: str) -> PjrtTable:
-    """Return the header of the function table of a plugin's library."""
+    """Load the plugin's library at a path, and return the header of its function table."""
     library = ctypes.CDLL(path)
     # By default, ctypes would truncate the returned pointer to an `int`.
     library.GetPjrtApi.restype = ctypes.c_void_p

@@ -211,7 +211,7 @@ def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
 
 
 def write_questions(text: str) -> str:
-    """Return the output of a block with each question as plain Markdown: the choices as a list, then the answer."""
+    """Return text with the HTML of each question replaced by plain Markdown: the choices as a list, then the answer."""
     return _QUESTION.sub(_write_question, text)
 
 

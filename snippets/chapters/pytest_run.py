@@ -22,7 +22,7 @@ _TOOK = re.compile(r" in \d+\.\d+s(?: \([\d:]+\))?")
 
 
 def run_tests(files: Mapping[str, str], *words: str, expected: int = 0) -> str:
-    """Return the output of pytest, without the duration.
+    """Run pytest on test files in a temporary folder, and return its output without the duration.
 
     Args:
         files: The contents of the test files, by name.

@@ -16,7 +16,7 @@ WIDTH, LEFT, RIGHT, LINE, GAP = 352, 140, 48, 15, 10
 
 
 def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str) -> str:
-    """Return the ratios as HTML.
+    """Return a chart of ratios as HTML, in the order of their medians for each program.
 
     Args:
         rows: By program and by compiler, the lower quartile, the median and the upper quartile, all above zero.

@@ -105,12 +105,12 @@ def find_decisions(capture: Capture, kind: str, about: str = "", others: Collect
 
 
 def write_quotes(text: str) -> str:
-    """Return the output of a block with each list of reasons as plain Markdown: a list item for each decision."""
+    """Return text with the HTML of `quote_reasons` replaced by plain Markdown: a list item for each decision."""
     return _LIST.sub(lambda match: "\n".join(match["lead"] + line for line in _list_points(match["groups"])), text)
 
 
 def _name(target: str) -> tuple[str, str]:
-    """Return the colour and the name of a target, or no colour and the name of a variant."""
+    """Return the colour's key and the title of a target, or an empty string and the name of a variant."""
     try:
         return lane(target), title(target)
     except InspectError:

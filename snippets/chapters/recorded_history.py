@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_history(path: Path) -> ReleaseHistory:
-    """Return a recorded history of releases.
+    """Read the recorded result of `xla-inspect since` from a file.
 
     Args:
         path: A sealed file with the command's `--json` output.

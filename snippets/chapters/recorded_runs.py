@@ -21,7 +21,7 @@ PACKAGES = ("jax", "jaxlib", "numpy", "libtpu", "jax-cuda13-plugin")
 
 
 def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Return the result of a module's function on this CPU, from the cache if its dependencies are unchanged.
+    """Run a module's function on this CPU, and return its result; use the cache if its dependencies are unchanged.
 
     The dependencies are the module's file, the project's modules that it imports with their data files, Python, JAX,
     NumPy, the compilers for GPU and TPU, the environment's XLA flags, this package and the processor's architecture.
@@ -54,7 +54,7 @@ def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever J
 
 
 def _write(function: Callable[[], Any]) -> str:
-    """Return the result of a function as JSON."""
+    """Call a function, and return its result as JSON."""
     try:
         return json.dumps(function())
     except (TypeError, ValueError) as error:

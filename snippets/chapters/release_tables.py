@@ -28,7 +28,7 @@ NUMBERS: Mapping[str, Callable[[ReleaseOutcome], int | None]] = {
     "temporary memory": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
     "main-memory traffic": lambda outcome: outcome.traffic,
 }
-"""The numbers of bytes of a program that are compared."""
+"""The kinds of bytes that are compared, each with a function that reads it from an outcome, or returns None."""
 
 
 def breakable_code(text: str) -> str:
@@ -87,7 +87,7 @@ def _cell(drift: Drift, target: str) -> str:
 
 
 def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table with its first rows visible and the others folded."""
+    """Return a table of rows under a header, with the first `MOST` rows visible and the others folded."""
     table = tabulate(head, rows[:MOST])
     if len(rows) <= MOST:
         return table
@@ -95,7 +95,10 @@ def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabu
 
 
 def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of the programs with changed launches; targets with the same changes share a row."""
+    """Return a table of the programs with changed launches, or a sentence if there are none.
+
+    Targets with the same changes of a program share a row.
+    """
     joined: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
     for (program, target), changes in drift.launches.items():
         joined.setdefault((program, tuple(changes.items())), []).append(target)
@@ -122,7 +125,7 @@ def say_counts(changes: Mapping[str, int]) -> str:
 
 
 def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
-    """Return a table of the renamed, new and removed passes for each kind of target."""
+    """Return a table of the renamed, new and removed passes for each kind of target, or a sentence without any."""
     rows = []
     for kind, name in KINDS.items():
         if kind not in drift.old.passes or kind not in drift.new.passes:
@@ -146,7 +149,7 @@ def format_names(names: Sequence[str]) -> str:
 
 
 def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of the programs whose bytes changed, the largest change first."""
+    """Return a table of the programs whose memory or traffic changed, the largest change first, or a sentence."""
     ordered = sorted(
         (
             (abs(change.after - change.before), what, change)
@@ -165,7 +168,7 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
 
 
 def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of the programs with the same launches but different code."""
+    """Return a table of the programs with the same launches but different code, or a sentence if there are none."""
     rows = [
         [
             breakable_code(change.program),
@@ -184,7 +187,7 @@ def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
 
 
 def _format_loops(before: int, after: int) -> str:
-    """Return the depth of the innermost loop before and after, `none` without a loop."""
+    """Return the depth of the innermost loop before and after an update in words, once if equal; `none` without one."""
     depths = [f"depth {depth}" if depth else "none" for depth in (before, after)]
     return depths[0] if before == after else " to ".join(depths)
 
@@ -237,7 +240,7 @@ def _format_sets(changes: Mapping[str, SetChange]) -> str:
 
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of the removed public names by module, and a folded table of the new ones."""
+    """Return a table of the removed public names by module, or a sentence, and a folded table of the new ones."""
     modules = drift.names.items()
     removals = [[breakable_code(module), format_names(change.gone)] for module, change in modules if change.gone]
     additions = [[breakable_code(module), format_names(change.added)] for module, change in modules if change.added]
@@ -311,5 +314,5 @@ def _name_piece(disagreement: Disagreement) -> str:
 
 
 def list_versions(release: Release) -> str:
-    """Return the packages that a release was measured with, separated by commas."""
+    """Return the names and versions of the packages that a release was measured with, separated by commas."""
     return ", ".join(f"{name} {version}" for name, version in release.versions.items())

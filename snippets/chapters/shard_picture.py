@@ -52,7 +52,7 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
 
 
 def _pairs(capture: Capture, names: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return for each name the dimensions of the whole array and of one device's part."""
+    """Return for each parameter's name the dimensions of the whole array and of one device's part."""
     # Parameters have their whole shape before partitioning, and the shape of one device's part after it.
     whole = {one.op_name: one.shape.dimensions for one in capture.unoptimized_module.entry.parameters}
     part = {one.op_name: one.shape.dimensions for one in capture.module.entry.parameters}

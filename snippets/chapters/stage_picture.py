@@ -26,7 +26,7 @@ _LANGUAGES = {
 
 
 def draw_stages(captures: Captures) -> str:
-    """Return the stages of one program for each target as HTML; each stage links to the section with its name.
+    """Return a drawing of one program's stages for each target as HTML; each links to the section with its name.
 
     Args:
         captures: The captures of one program. The lane of a target that did not compile is empty.

@@ -49,7 +49,12 @@ CHOICES = (
 
 
 def compile_matmul(shape: tuple[int, int, int], options: dict[str, bool | str] | None = None) -> Capture:
-    """Return a bfloat16 matmul, compiled for the H100 and not split along the contracted dimension."""
+    """Compile a bfloat16 matmul for the H100 that is not split along the contracted dimension.
+
+    Args:
+        shape: The rows and columns of the result, and the contracted dimension.
+        options: XLA options, which may replace the one that disables the split.
+    """
     rows, columns, depth = shape
     first, second = (jax.ShapeDtypeStruct(sides, jnp.bfloat16) for sides in ((rows, depth), (depth, columns)))
     # A matmul split along the contracted dimension needs a second kernel, but `read_tile` expects only one.
@@ -64,7 +69,7 @@ def read_tile(matmul: Capture) -> tuple[int, int]:
 
 
 def read_tiling(matmul: Capture) -> dict[str, Any]:
-    """Return the tiling part of the configuration of a matmul's only kernel."""
+    """Return the tiling part of the configuration of a matmul's only kernel, a Triton kernel, as parsed JSON."""
     config = json.loads(matmul.module.entry.root.backend_config or "{}")
     tiling: dict[str, Any] = config["fusion_backend_config"]["block_level_fusion_config"]
     return tiling

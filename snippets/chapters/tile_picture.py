@@ -17,7 +17,7 @@ RANK = 2
 
 
 def draw_tiles(shape: Shape) -> str:
-    """Return a matrix in tiles as HTML, with the tiles numbered in the order of memory and padding hatched.
+    """Return a picture of a matrix in tiles as HTML, with tiles numbered in the order of memory and padding hatched.
 
     Args:
         shape: A two-dimensional shape with a tiled layout.

@@ -18,7 +18,7 @@ LEVEL = "xla_gpu_autotune_level"
 
 
 def has_choice(function: Callable[..., Any], *example: object, target: str) -> bool:
-    """Return whether autotuning would time candidates for any instruction of a program.
+    """Compile a program for a GPU, and return whether autotuning would time candidates for any of its instructions.
 
     Args:
         function: The program.

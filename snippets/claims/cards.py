@@ -1,4 +1,4 @@
-"""The claims as Markdown: one card for each listed claim, the plots of ten, and a picture of all."""
+"""The claims as Markdown: one card for each listed claim, plots of numbers, and a picture of all verdicts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CASES = {
 
 
 def picture(ledger: ClaimLedger) -> str:
-    """Return the number of claims by chapter and verdict, as HTML bars that link to the chapters."""
+    """Return a picture of the number of claims by chapter and verdict: HTML bars that link to the chapters."""
     chapters = ledger.chapters()
     longest = max(map(len, chapters.values()))
     rows = "".join(_bar(name, entries, longest) for name, entries in chapters.items())
@@ -74,17 +74,21 @@ def _stay(sign: str, text: str) -> str:
 
 
 def cards(entries: tuple[Entry, ...]) -> str:
-    """Return one card per claim, as a Markdown list."""
+    """Return one card per claim, as a Markdown list.
+
+    Raises:
+        ClaimError: A claim is heard everywhere, but its check returned no numbers to plot.
+    """
     return "\n".join(map(_card, entries)) + "\n"
 
 
 def list_chapter(ledger: ClaimLedger, chapter: str) -> str:
-    """Return the cards of a chapter's claims that are heard often."""
+    """Return the cards of a chapter's claims that are heard often, but not everywhere, as a Markdown list."""
     return cards(ledger.heard(HEARD[1], chapter))
 
 
 def draw_compared(compared: Comparison) -> str:
-    """Return the claimed and the actual numbers, by case, as bars on one scale."""
+    """Return the claimed and the actual numbers, by case, as HTML bars on one scale."""
     # If all numbers are 0, a scale of 1 avoids a division by zero.
     most = max([*compared.said.values(), *compared.found.values()]) or 1
     rows = []
@@ -142,7 +146,7 @@ def _card(entry: Entry) -> str:
 
 
 def _merge(cases: Mapping[str, Case]) -> dict[str, Case]:
-    """Merge equal cases of targets and of their element types."""
+    """Return the cases with equal ones merged under the joined names of their targets and element types."""
     by: dict[Case, list[str]] = {}
     for name, case in cases.items():
         by.setdefault(case, []).append(name)
@@ -190,7 +194,7 @@ def _span(name: str, text: str) -> str:
 
 
 def checks() -> str:
-    """Return the source code of every check, folded by module."""
+    """Return the source files of all checks as Markdown, each module in a fold."""
     folder = FILE.parents[2] / "snippets" / "claims"
     folds = []
     for path in sorted(folder.glob("*.py")):

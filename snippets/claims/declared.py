@@ -1,4 +1,4 @@
-"""The claims in `docs/data/claims.toml`."""
+"""The declarations of the claims in `docs/data/claims.toml`: their fields, and a reader that validates them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHAPTERS = {
     "tools": "Tools and setup",
     "frameworks": "Frameworks and other compilers",
 }
-"""The chapters of the page in order, with their titles."""
+"""The chapters of the page of claims in order, with their titles."""
 
 _HEADER = re.compile(r"^\[([\w-]+)\]$")
 _FIELDS = {"chapter", "claim", "truth", "verdict", "check", "shown", "source", "once", "said", "where", "heard"}
@@ -80,10 +80,10 @@ class Claim:
 
 
 def read_claims(file: Path = FILE) -> tuple[Claim, ...]:
-    """Return the claims in the order of the file.
+    """Read the declared claims, without running checks, in the order of the file.
 
     Raises:
-        ClaimError: A claim lacks a field or has an unknown one; the message contains its line.
+        ClaimError: A declaration is invalid, such as one that lacks a field; the message contains its line.
     """
     text = file.read_text(encoding="utf-8")
     # `tomllib` reports no line numbers, so the headers are searched in the text.
@@ -104,7 +104,7 @@ def _claim(name: str, fields: dict[str, object], line: int) -> Claim:
 
 
 def _find_problem(texts: dict[str, str]) -> str:
-    """Return the problem of a declaration, or an empty string."""
+    """Return the first problem of a declaration's fields in words, or an empty string."""
     verdict = texts.get("verdict", "")
     sourced = not texts.get("check") and not texts.get("source")
     # Only the first problem that applies is reported, so the general ones come first.

@@ -1,4 +1,4 @@
-"""The finding of a check, and the rule that turns it into a verdict."""
+"""The finding of a check of a claim, functions that create findings, and the rule that turns one into a verdict."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ class Finding:
     comparison: Comparison | None = None
 
     def but(self, holds: bool, evidence: str) -> Finding:  # noqa: FBT001 - a statement and its truth
-        """Return the finding with the result for the implication of the claim."""
+        """Return a copy of this finding with the result for the implication of the claim, and its evidence."""
         return replace(self, reading=Case(bool(holds), evidence))
 
     def compared(self, unit: str, claimed: int | Mapping[str, int], actual: Mapping[str, int]) -> Finding:
-        """Return the finding with numbers to plot.
+        """Return a copy of this finding with numbers to plot.
 
         Args:
             unit: The unit of the numbers.
@@ -85,7 +85,7 @@ class Finding:
         return replace(self, comparison=Comparison(unit, by_case, actual))
 
     def judge(self, *, once: bool) -> Verdict:
-        """Return the verdict.
+        """Return the verdict that follows from the cases and the implication.
 
         * Different answers, or a claim that holds in some cases: it depends (on the target, if the cases are targets).
         * A claim that holds in no case: false, or outdated if a source says that it held in an earlier release.
@@ -93,6 +93,9 @@ class Finding:
 
         Args:
             once: True if a source says that the claim held in an earlier release.
+
+        Raises:
+            ValueError: The finding has no case.
         """
         results = [case.holds for case in self.cases.values()]
         if not results:
@@ -112,12 +115,12 @@ class Finding:
 
 
 def is_target(case: str) -> bool:
-    """Return True if a case is a target."""
+    """Return True if the name of a case is a target, perhaps with a further condition such as `h100, int32`."""
     return case.partition(",")[0] in TARGETS
 
 
 def only(holds: bool, evidence: str = "") -> Finding:  # noqa: FBT001 - a statement and its truth
-    """Return the finding of a check with one case."""
+    """Return the finding of a check with a single case, whose name is empty."""
     return Finding({"": Case(bool(holds), evidence)})
 
 
@@ -132,7 +135,7 @@ def answers(answer_by_case: Mapping[str, str]) -> Finding:
 
 
 def by_target(captures: Captures, look: Callable[[Capture], tuple[bool, str]]) -> Finding:
-    """Return the finding of a check that examines each target separately.
+    """Return the finding of a check with a case for each target, whose result and evidence `look` returns.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for one of the targets.

@@ -1,4 +1,4 @@
-"""The claims with the findings of this build's checks."""
+"""The claims with the findings of their checks, which `judge_claims` runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Entry:
         return self.finding.judge(once=bool(self.claim.once))
 
     def list_cases(self) -> tuple[str, ...]:
-        """Return the cases in which a claim that depends on the case holds, in order; else none."""
+        """Return the names of the cases in which a claim that depends on the case holds, in order; for others, ()."""
         if self.finding is None or self.verdict not in {Verdict.BY_TARGET, Verdict.BY_CASE}:
             return ()
         return tuple(name for name, case in self.finding.cases.items() if case.holds)
@@ -57,11 +57,11 @@ class ClaimLedger:
     entries: tuple[Entry, ...]
 
     def checked(self) -> int:
-        """Return the number of claims that a check decided."""
+        """Return the number of claims whose check ran on this machine."""
         return sum(entry.finding is not None for entry in self.entries)
 
     def unchecked(self) -> int:
-        """Return the number of claims without a check."""
+        """Return the number of claims for which no check is declared."""
         return sum(not entry.claim.check for entry in self.entries)
 
     def verdicts(self, *, checked: bool = True) -> Counter[Verdict]:
@@ -88,12 +88,12 @@ class ClaimLedger:
         return entry.finding
 
     def heard(self, how: str, chapter: str = "") -> tuple[Entry, ...]:
-        """Return the entries that are heard everywhere or often, in all chapters or in one."""
+        """Return the entries of claims with the prevalence `how`, one of `HEARD`, in all chapters or in one."""
         entries = self.chapter(chapter) if chapter else self.entries
         return tuple(entry for entry in entries if entry.claim.heard == how)
 
     def chapters(self) -> dict[str, tuple[Entry, ...]]:
-        """Return the entries by chapter, in the order of the chapters."""
+        """Return the entries by the name of their chapter, in the order of the chapters, without empty chapters."""
         return {name: entries for name in CHAPTERS if (entries := self.chapter(name))}
 
 
@@ -133,7 +133,7 @@ def judge_claims(claims: Iterable[Claim] | None = None) -> ClaimLedger:
 
 
 def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
-    """Run the check of a claim.
+    """Return the entry of a claim: run its check, unless it has none or its finding is known.
 
     Args:
         claim: The claim.
@@ -151,7 +151,7 @@ def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Findin
 
 
 def describe_verdict(entry: Entry) -> str:
-    """Return the finding of a check in words."""
+    """Return the verdict and the evidence of an entry's check in words, or `no check ran`."""
     if entry.finding is None:
         return "no check ran"
     descriptions = [f"{name or 'found'}: {case.found} ({case.holds})" for name, case in entry.finding.cases.items()]

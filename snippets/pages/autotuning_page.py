@@ -29,22 +29,22 @@ WAYS: dict[str, dict[str, bool | str]] = {
     "without split-K": {"xla_disable_hlo_passes": "splitk-rewriter"},
     "cuBLAS": {"xla_gpu_enable_triton_gemm": False},
 }
-"""Ways to compute the matmul of the dense layer, mapped to their compiler options."""
+"""Ways to compile the dense layer for the H100: the label of each, mapped to its XLA options."""
 BEFORE = ["layout-assignment", "splitk-rewriter", "priority-fusion"]
 """The passes of the H100 that decide before `config-assigner` runs."""
 
 
 def compile_program(name: str, options: Mapping[str, bool | str | int] | None = None) -> Capture:
-    """Compile one of the page's programs for the H100."""
+    """Compile the program of `PROGRAMS` with this name for the H100, with XLA options, and return its capture."""
     function, example = PROGRAMS[name]
     return capture(function, *example, target="h100", options=options or {})
 
 
 def check_order(plain: Mapping[str, Capture], tiled: Decision) -> None:
-    """Check which passes decide before configurations are assigned, and that only the GPU's compiler assigns them.
+    """Assert that some passes decide before `config-assigner` runs, and that only the GPU's compiler has this pass.
 
     Args:
-        plain: The programs on the H100.
+        plain: The captures of `PROGRAMS` for the H100, by name.
         tiled: The decision about the tiles of the softmax.
     """
     for name, program in plain.items():
@@ -61,7 +61,7 @@ def check_order(plain: Mapping[str, Capture], tiled: Decision) -> None:
 
 
 def show_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> str:
-    """Return a table of kernels, bytes and temporary memory for each way to compute the layer.
+    """Return a Markdown table of kernels, blocks, bytes and temporary memory for each of `WAYS` to compile the layer.
 
     Args:
         ways: The captures by way.
@@ -82,7 +82,7 @@ def show_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> str:
 
 
 def check_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> None:
-    """Check that a tile changes only the blocks, and that other options also change kernels and memory."""
+    """Assert that a tile changes only the matmul's blocks, and that the other `WAYS` also change kernels and memory."""
     usual, tiled, listed, whole, library = ways.values()
     for program in (tiled, listed):
         assert main_memory_bytes(program.module) == main_memory_bytes(usual.module)
@@ -93,12 +93,12 @@ def check_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> None:
 
 
 def format_sizes(sizes: tuple[int, ...]) -> str:
-    """Return sizes as text such as `128 x 64`."""
+    """Return the sizes of a shape or tile as text such as `128 x 64`."""
     return " x ".join(map(str, sizes))
 
 
 def show_tiles(modelled: Mapping[Choice, tuple[int, int]]) -> str:
-    """Return a table that compares the cost model's tiles with published ones, as HTML."""
+    """Return an HTML table of published tiles of matmuls, each next to the cost model's tile for the same shape."""
     rows = [
         (
             format_sizes(choice.shape),

@@ -31,11 +31,11 @@ STEPS = {
     "sass": ("SASS", "Written by NVIDIA's assembler <code>ptxas</code>: the instructions that this GPU runs"),
     "asm": ("x86 assembly", "Written by LLVM: the instructions that this family of processors runs"),
 }
-"""The name, the author and a description of each language below HLO."""
+"""For each language below HLO: its name, and a sentence about its author and content."""
 
 
 def compile_precision(precision: str) -> Captures:
-    """Compile the layer with a given precision of its matmul."""
+    """Compile the dense layer, with a given precision of its matmul, to machine code for the usual targets."""
     import jax.numpy as jnp
 
     def multiplied(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
@@ -45,7 +45,7 @@ def compile_precision(precision: str) -> Captures:
 
 
 def join_code(capture: Capture, language: str) -> str:
-    """Return the code of all kernels in a language."""
+    """Return the code of all kernels in one language, such as `sass`, joined; it is empty if there is none."""
     return "".join(piece.text for piece in capture.code if piece.language == language)
 
 
@@ -60,7 +60,7 @@ def find_first_line(text: str, pattern: str) -> str:
 
 
 def list_multiplications(capture: Capture) -> list[str]:
-    """Return the names of the matrix instructions in a GPU's machine code."""
+    """Return the distinct names of the matrix instructions in a GPU's machine code, sorted."""
     return sorted(set(re.findall(r"\b[A-Z]*MMA\.[\w.]+", join_code(capture, "sass"))))
 
 
@@ -80,7 +80,14 @@ def find_kernel(capture: Capture) -> BundledKernel:
 
 
 def check_case(one: Captures, highest: Captures) -> None:
-    """Check the element types that the matrix units multiply, by default and with the highest precision."""
+    """Assert that H100 and TPU multiply the layer's float32 values in narrower types by default.
+
+    With the highest precision, the H100 uses no tensor cores, and the TPU needs over four times as many operations.
+
+    Args:
+        one: The layer with the default precision.
+        highest: The layer with the highest precision.
+    """
     one.require()
     for program in one.values():
         entry = program.unoptimized_module.entry
@@ -93,7 +100,7 @@ def check_case(one: Captures, highest: Captures) -> None:
 
 
 def show_forms(capture: Capture) -> str:
-    """Return a table of the languages of a target's kernels below HLO, with the author and the length of each text."""
+    """Return an HTML table of the languages below HLO in one capture, with the author and the length of each text."""
     rows = []
     for language, (name, author) in STEPS.items():
         texts = [piece for piece in capture.code if piece.language == language]
@@ -110,7 +117,7 @@ def show_forms(capture: Capture) -> str:
 
 
 def check_forms(one: Captures) -> None:
-    """Check the languages of each target's code, and the number of kernels that XLA generates code for."""
+    """Assert the languages of the layer's code on each target, and for how many of its kernels XLA generates code."""
     one.require()
     languages = {target: {piece.language for piece in program.code} for target, program in one.items()}
     assert languages["h100"] == {"triton", "llvm-unoptimized", "llvm", "ptx", "sass"}
@@ -124,7 +131,7 @@ def check_forms(one: Captures) -> None:
 
 
 def show_lines(h100: Capture, cpu: Capture) -> str:
-    """Return tabs, one per text, with a line of the matmul and a line that adds the bias."""
+    """Return tabs, one per language, with a line that multiplies matrices, a line that adds the bias, or both."""
     ptx, sass = (
         (find_code(h100, language, "dot"), find_code(h100, language, "maximum")) for language in ("ptx", "sass")
     )
@@ -146,7 +153,7 @@ def show_lines(h100: Capture, cpu: Capture) -> str:
 
 
 def _find_bias(text: str, addition: str, relu: str) -> str:
-    """Return the last addition before the relu."""
+    """Return the last line that matches the regular expression `addition` before the first match of `relu`."""
     # The split cuts the line that contains the relu, so the rest of that line is dropped.
     before = re.split(relu, text, maxsplit=1)[0].rpartition("\n")[0]
     return [line for line in before.splitlines() if re.search(addition, line)][-1]
@@ -166,7 +173,7 @@ def find_remark(kernel: KernelListing, decisions: Sequence[Decision]) -> Decisio
 
 
 def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]) -> str:
-    """Return a table of the CPU's kernels with the source line, the vectors and LLVM's remark of each."""
+    """Return an HTML table of the CPU's kernels: their source lines, vector widths in bits, and LLVM's remarks."""
     rows = [
         (
             markdown.code(kernel.name),
@@ -182,7 +189,7 @@ def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]
 def check_vectors(
     plain: Sequence[KernelListing], decisions: Sequence[Decision], vectors: Mapping[str, Capture]
 ) -> None:
-    """Check that LLVM sees no gain in vectorizing two kernels of attention, but vectorizes loops over longer rows.
+    """Assert that LLVM sees no gain in vectorizing two kernels of attention, but vectorizes loops over longer rows.
 
     Args:
         plain: The kernels of attention that are not vectorized.
@@ -206,7 +213,7 @@ def check_vectors(
 
 
 def check_order(kernel: BundledKernel) -> None:
-    """Check the order in which the units start, the kernel's transfers, and that all four matrix units have work."""
+    """Assert the order in which a TPU kernel's units start, its transfers, and that all four matrix units have work."""
     first, *later = (
         min(bundle.address for bundle in kernel.bundles if bundle.units.get(unit))
         for unit in ("dma", "push", "matmul", "pop", "store")
@@ -223,7 +230,10 @@ def check_order(kernel: BundledKernel) -> None:
 
 
 def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
-    """Return a table of the matmul's cost in each precision, on the H100 or a TPU."""
+    """Return a Markdown table of the layer's instruction counts in each precision, on the H100 or a TPU.
+
+    For a TPU, the table also has the number of bundles and the compiler's estimate of the cycles.
+    """
     captures = {markdown.code(name): program[target] for name, program in precisions.items()}
     if target == "h100":
         return markdown.table(
@@ -243,7 +253,7 @@ def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
 
 
 def show_multiplications(captures: Captures) -> str:
-    """Return a table of each GPU's matrix instructions, with the number of them in the code."""
+    """Return a Markdown table of the matrix instructions in each GPU's code, with their number."""
     rows = [
         (title(target), ", ".join(map(markdown.code, list_multiplications(program))), count_cores(program))
         for target, program in captures.items()
@@ -252,7 +262,7 @@ def show_multiplications(captures: Captures) -> str:
 
 
 def compile_batch(rows: int) -> BundledKernel:
-    """Return the TPU's kernel of the layer for a batch with a given number of rows."""
+    """Compile the layer for the TPU v5e with a batch of `rows` rows, and return its first kernel."""
     import jax
 
     x, *rest = layer.EXAMPLE
@@ -261,7 +271,7 @@ def compile_batch(rows: int) -> BundledKernel:
 
 
 def list_widths(positions: int) -> list[int]:
-    """Return the vector width of each kernel of attention on the CPU, for a given number of positions."""
+    """Compile attention for the CPU with a number of positions, and return the vector width of each kernel in bits."""
     import jax
 
     x, *rest = attention.EXAMPLE

@@ -59,28 +59,28 @@ LINES = {
         " iteration. XLA has put both in one place, so that no iteration copies the value."
     ),
 }
-"""The meaning, as HTML, of each line of a memory plan that matches a pattern."""
+"""Regular expressions for kinds of lines in a memory plan, each with the meaning of such a line as HTML."""
 
 
 def compile_buffers(name: str, **options: object) -> Captures:
-    """Compile a program of `buffers` for the usual targets."""
+    """Compile the program of `programs.buffers` with this name for the usual targets; options go to `capture_all`."""
     function, example = buffers.PROGRAMS[name]
     captures: Captures = capture_all(function, *example, **options)  # type: ignore[arg-type] # the options go to `capture_all` unchanged
     return captures
 
 
 def list_allocations(program: Capture) -> Sequence[Allocation]:
-    """Return the allocations of the memory plan."""
+    """Return the allocations in the memory plan of a program."""
     return parse_buffers(program.buffers).allocations
 
 
 def count_bytes(captures: Captures, kind: str) -> dict[str, int]:
-    """Return the bytes of the allocations of one kind, by target."""
+    """Return the total bytes of the allocations of one kind, such as `temporary`, by target."""
     return {target: parse_buffers(program.buffers).bytes_by_kind()[kind] for target, program in captures.items()}
 
 
 def check_places(*programs: Captures) -> None:
-    """Check that every instruction of some programs, and of attention, has a place in the plan."""
+    """Assert that every value with a live range, in some programs and in attention, has a place in the memory plan."""
     for captures in (*programs, capture_all(attention.attention, *attention.EXAMPLE)):
         for program in captures.values():
             places = {(value.instruction, value.index) for a in list_allocations(program) for value in a.values}
@@ -90,7 +90,7 @@ def check_places(*programs: Captures) -> None:
 
 
 def check_sharing(*captures: Capture) -> None:
-    """Check that the live ranges of two values that share bytes do not overlap."""
+    """Assert that the live ranges of two values that share bytes do not overlap, in each capture."""
     for program in captures:
         rows = place_buffers(parse_buffers(program.buffers), parse_live_ranges(program.live_ranges))
         # A value without a live range cannot be compared with others.
@@ -113,7 +113,7 @@ def check_sharing(*captures: Capture) -> None:
 
 
 def check_chain(chain: Captures, places: Sequence[Decision]) -> None:
-    """Check the allocations of the chain of matmuls on each target.
+    """Assert the kinds and sizes of the allocations of the chain of matmuls on each target.
 
     Args:
         chain: The captures of the chain.
@@ -137,11 +137,12 @@ def check_chain(chain: Captures, places: Sequence[Decision]) -> None:
 
 
 def show_lines(plans: Sequence[str], *, whole: bool) -> str:
-    """Return a folded table with one line of each kind and its meaning.
+    """Return a folded HTML table with one line of the plans for each pattern in `LINES`, and its meaning.
 
     Args:
         plans: The texts of memory plans.
-        whole: True if the plans are those of all targets, so that each kind of line occurs.
+        whole: True if the plans are those of all targets, so that each kind of line occurs; otherwise, a note
+            replaces a missing line.
     """
     lines = [line.strip() for plan in plans for line in plan.splitlines()]
     rows = []
@@ -154,7 +155,7 @@ def show_lines(plans: Sequence[str], *, whole: bool) -> str:
 
 
 def check_lines(plans: Iterable[str]) -> None:
-    """Check the kinds of allocations in some plans, and that a dump contains the plan and the live ranges."""
+    """Assert that some plans have all kinds of allocations, and that a new dump has files of plan and live ranges."""
     allocations = [a for plan in plans for a in parse_buffers(plan).allocations]
     assert all(a.page == 0 for a in allocations)
     assert {a.kind for a in allocations} == {*KINDS, "thread-local"}
@@ -166,7 +167,7 @@ def check_lines(plans: Iterable[str]) -> None:
 
 
 def check_ranges(one: Captures, chain: Captures) -> None:
-    """Check the CPU's live ranges of a layer, and the order of the peak and of the program in each file."""
+    """Assert the CPU's live ranges of a layer, and the order of peak values and instructions in each capture's file."""
     plan, ranges = parse_buffers(one["cpu"].buffers), parse_live_ranges(one["cpu"].live_ranges)
     meeting = ("ynn_fusion", "broadcast_maximum_fusion")
     reader, writer = (ranges.by_value[name, ()] for name in meeting)
@@ -185,7 +186,7 @@ def check_ranges(one: Captures, chain: Captures) -> None:
 
 
 def check_peaks(gradient: Captures) -> None:
-    """Check that the gradient has its peak in the middle, and that the peak does not exceed the allocations."""
+    """Assert that the gradient's memory peaks in the middle of the run, and that the peak does not exceed the plan."""
     for target, program in gradient.items():
         plan, lives = parse_buffers(program.buffers), parse_live_ranges(program.live_ranges)
         where, most = find_peak(place_buffers(plan, lives))

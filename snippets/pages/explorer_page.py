@@ -1,4 +1,4 @@
-"""Captures and checks of the explorer's page."""
+"""Captures of the gallery's programs for the explorer's page, and a check of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
-    """Return the captures of the gallery's programs for all targets.
+    """Compile the gallery's programs for all targets, and return the captures by the program's name.
 
     Args:
         whole: The names of the programs that also get machine code and reasons, for the usual targets.
@@ -42,7 +42,7 @@ def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
 
 
 def check_code(captured: Mapping[str, Captures], names: Iterable[str]) -> None:
-    """Check that the captures of some programs include their kernels' code and the compiler's log."""
+    """Assert that the captures of the named programs include their kernels' code and the compiler's log."""
     for name in names:
         captured[name].require()
         for target in USUAL:

@@ -40,13 +40,13 @@ class Ledger:
     """Python objects that a function modifies as a side effect."""
 
     def __init__(self) -> None:
-        """Start without any calls."""
+        """Create the empty list `calls` and the number `last`, 0."""
         self.calls: list[int] = []
         self.last = 0
 
 
 def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return the numbers of traces and executables of the layer under `jax.jit` after each call with a batch size."""
+    """Call the jitted layer with each batch size; return the new traces, and the new executables, of each call."""
     x, w, b = given.inputs("layer").values()
     traced: list[int] = []
 
@@ -65,7 +65,7 @@ def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
 
 
 def list_writes(calls: int) -> dict[str, list[int]]:
-    """Return the values that a jitted function has written to Python objects, after each call."""
+    """Call a jitted function; return the number that each call wrote, or 0, and the length of its list after each."""
     ledger, after = Ledger(), dict[str, list[int]](last=[], appended=[])
 
     def remember(x: jax.Array) -> jax.Array:
@@ -84,7 +84,7 @@ def list_writes(calls: int) -> dict[str, list[int]]:
 
 
 def find_branch_error() -> str:
-    """Return the first line of JAX's error for a Python branch on a tracer."""
+    """Return the first line of JAX's error for a Python branch on a tracer, or an empty string if there is no error."""
 
     def branch(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
         y = layer.layer(x, w, b)
@@ -98,7 +98,7 @@ def find_branch_error() -> str:
 
 
 def show_program(peer: str, *names: str) -> str:
-    """Return a listing of the functions of a framework's program."""
+    """Return a fenced listing of functions or classes, by name, from the file `layers.py` of a framework's folder."""
     text = (Path(peers.__path__[0]) / peer / "layers.py").read_text(encoding="utf-8")
     nodes = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     body = "\n\n".join(ast.get_source_segment(text, nodes[name]) or "" for name in names)
@@ -106,12 +106,12 @@ def show_program(peer: str, *names: str) -> str:
 
 
 def show_text(record: Record, name: str, language: str, author: str) -> str:
-    """Return a listing of a recorded text, with the program that printed it."""
+    """Return a fenced listing of one text of a record, with its author and name as title."""
     return markdown.fence(record.texts[name], language, title=f"{author}: {name.partition('/')[2]}")
 
 
 def show_message(message: str, author: str) -> str:
-    """Return a wrapped error message."""
+    """Return an error message as a listing whose long lines wrap, with its author as title."""
     return f'<div class="said" markdown="1">\n\n{markdown.fence(message, "text", title=author)}\n</div>'
 
 
@@ -131,7 +131,7 @@ def show_inductor(kernels: Mapping[str, Iterable[str]], caption: str) -> str:
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Return names as code, or a word that states that there are none."""
+    """Return names as inline code, separated by commas, or `none`."""
     return ", ".join(map(markdown.code, names)) or "none"
 
 
@@ -141,7 +141,7 @@ def list_launches(program: Capture | Module) -> list[str]:
 
 
 def check_programs(records: Mapping[str, Record], captures: Mapping[str, Capture]) -> None:
-    """Check that the errors of all programs are below one bound, and the kernels by which XLA reduces a row.
+    """Assert that the errors of all programs are below one bound, and the kernels by which XLA reduces a row.
 
     Args:
         records: The records of TensorFlow, PyTorch and PyTorch/XLA.
@@ -166,7 +166,7 @@ def check_programs(records: Mapping[str, Record], captures: Mapping[str, Capture
 
 
 def check_grappler(tensorflow: Record) -> None:
-    """Check the fusions of Grappler with and without oneDNN."""
+    """Assert the recorded fusions of Grappler, TensorFlow's graph optimizer, with and without oneDNN."""
     assert tensorflow.facts["grappler"]["layer"] == ["_FusedMatMul"]
     assert "fused_ops=['BiasAdd', 'Relu']" in tensorflow.texts["layer/grappler"]
     assert tensorflow.kernels["layer"] == ("_MklNativeFusedMatMul",)
@@ -180,7 +180,7 @@ def check_grappler(tensorflow: Record) -> None:
 
 
 def check_bridge(tensorflow: Record, captured: Capture) -> None:
-    """Check the layer before and after XLA's passes under TensorFlow, and the message about stages.
+    """Assert the recorded layer before and after XLA's passes under TensorFlow, and the message about stages.
 
     Args:
         tensorflow: TensorFlow's record.
@@ -203,7 +203,7 @@ def check_bridge(tensorflow: Record, captured: Capture) -> None:
 
 
 def check_clusters(tensorflow: Record) -> None:
-    """Check the clusters around a Python call, the reasons for operations outside clusters, and the minimum size."""
+    """Assert TensorFlow's recorded clusters around a Python call, the operations outside them, and the least size."""
     facts, auto, small = tensorflow.facts, tensorflow.facts["auto"], tensorflow.facts["any_size"]["classify"]
     cut, outside = (facts["clusters"]["interrupted"][part] for part in ("clusters", "kept"))
     assert len(cut) == 2
@@ -224,7 +224,7 @@ def check_clusters(tensorflow: Record) -> None:
 
 
 def check_guards(torch: Record) -> None:
-    """Check the guards of the layer, and that JAX reads a global once, when it traces."""
+    """Assert PyTorch's recorded guards of the layer, and that JAX reads a global only once, when it traces."""
     kinds, text = torch.facts["guards"], torch.texts["layer/guards"]
     assert kinds["TENSOR_MATCH"] == len(given.SHAPES["layer"])
     assert kinds["GLOBAL_STATE"] == kinds["DEFAULT_DEVICE"] == 1
@@ -240,7 +240,7 @@ def check_guards(torch: Record) -> None:
 
 
 def check_breaks(torch: Record, concrete: str) -> None:
-    """Check the graphs of functions with a break, and that `print` runs at each call, but in JAX only once.
+    """Assert PyTorch's recorded graphs of functions with a break, and that `jax.jit` runs a side effect only once.
 
     Args:
         torch: PyTorch's record.
@@ -265,7 +265,7 @@ def check_breaks(torch: Record, concrete: str) -> None:
 
 
 def check_effects(effects: Mapping[str, Any], writes: Mapping[str, Sequence[int]]) -> None:
-    """Check the writes of PyTorch and JAX to Python objects at each call, and PyTorch's compilations."""
+    """Assert PyTorch's recorded writes to Python objects and compilations at each call, and JAX's writes."""
     assert effects["remembering"]["last"] == [4, 4, 4]
     assert effects["appending"]["appended"] == [1, 2, 3]
     assert writes == {"last": [4, 0, 0], "appended": [1, 1, 1]}
@@ -274,7 +274,7 @@ def check_effects(effects: Mapping[str, Any], writes: Mapping[str, Sequence[int]
 
 
 def check_inductor(torch: Record, launches: Sequence[str]) -> None:
-    """Check the kernels and loops that Inductor generates for the four programs.
+    """Assert the recorded kernels and loops that Inductor, PyTorch's compiler, generates for the four programs.
 
     Args:
         torch: PyTorch's record.

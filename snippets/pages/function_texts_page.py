@@ -1,4 +1,4 @@
-"""The texts of one function, from its jaxpr to optimized HLO, and the calls and dumps that return them."""
+"""Lists, tables and checks of the texts of one function, from its jaxpr to optimized HLO, in calls and dumps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEGINNINGS = {"jaxpr": "{ lambda", "StableHLO": "module @", "HLO": "HloModule "}
 
 
 def show_forms(capture: Capture) -> str:
-    """Return tabs with the jaxpr, the StableHLO, and the HLO before and after the passes."""
+    """Return tabs with the jaxpr, the StableHLO, and the HLO before and after the passes, of one capture."""
     before, after = (
         "\n\n".join(map(print_computation, module.computations))
         for module in (capture.unoptimized_module, capture.module)
@@ -37,7 +37,7 @@ def show_forms(capture: Capture) -> str:
 
 
 def check_forms(capture: Capture) -> None:
-    """Check that each text of the layer has names, types, operations and operands, and check its own additions."""
+    """Assert that each text of the layer has names, types, operations and operands, and what only some texts have."""
     assert re.search(r"^ *\w+:f32\[64,256\] = dot_general\[.*?\] \w+ \w+$", capture.jaxpr, re.MULTILINE | re.DOTALL)
     line = r"^ *%\w+ = stablehlo\.dot_general %\w+, %\w+, .* -> tensor<64x256xf32>$"
     assert re.search(line, capture.stablehlo, re.MULTILINE)
@@ -70,7 +70,7 @@ def compile_and_dump(lowered: Lowered, passes: str) -> tuple[Compiled, dict[str,
 def list_texts(
     traced: Traced, lowered: Lowered, executable: Compiled, dumps: Mapping[str, str]
 ) -> list[tuple[str, str, str, str, str]]:
-    """Return the name, text, dialect, author and time of creation of each call or file."""
+    """Return, for each call and dump file, its name, text, dialect and author, and its place in the compilation."""
     before = next(text for name, text in dumps.items() if name.endswith("before_optimizations.txt"))
     after = next(text for name, text in dumps.items() if ".after_algsimp" in name)
     texts = [
@@ -94,7 +94,7 @@ def _name_dialect(text: str) -> str:
 
 
 def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
-    """Return a table of the result of `list_texts`, with the beginning of each text instead of the text."""
+    """Return an HTML table of the result of `list_texts`, with the first word of each text instead of the text."""
     return markdown.cards(
         ["text", "first word", "dialect", "author", "time"],
         [
@@ -105,7 +105,13 @@ def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
 
 
 def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
-    """Check that a dump has a file for each selected pass that changed the module, and for no other pass."""
+    """Assert that a dump has files of some passes, for fewer than half the runs, and that a dump of one has no others.
+
+    Args:
+        dumps: The dumped texts by file name.
+        runs: The number of pass runs of the compilation.
+        lowered: The lowered function, which is compiled again with a dump.
+    """
     # The compiler also dumps the module at the start of a pipeline, and no pass has changed it there.
     changing = [name for name in dumps if ".after_" in name and "pipeline-start" not in name]
     passes = {name.split(".after_")[1].split(".before_")[0] for name in changing if ".before_" in name}
@@ -117,12 +123,12 @@ def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
 
 
 def count_opcode(opcode: str, converted: str, captures: Captures) -> list[tuple[str, int, int]]:
-    """Count the instructions with one opcode, and all instructions, in a text and in the input of each compiler.
+    """Return a label, the count of one opcode, and the count of all instructions, for a text and each compiler's input.
 
     Args:
         opcode: The opcode.
         converted: The text from `as_text("hlo")`.
-        captures: The same function, compiled.
+        captures: The same function, compiled; the input is the module before the passes.
     """
     modules = {'`as_text("hlo")`': parse_module(converted)}
     modules |= {f"the compiler for {title(target)}": capture.unoptimized_module for target, capture in captures.items()}

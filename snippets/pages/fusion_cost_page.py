@@ -60,7 +60,7 @@ FIELDS = {
 
 
 def compile_switched() -> dict[str, Capture]:
-    """Compile programs with a library or a pass switched off."""
+    """Compile the programs of `SWITCHES`, each with a library or a pass switched off; return the captures by name."""
     functions: dict[str, tuple[Callable[..., Any], tuple[object, ...]]] = {
         "softmax": (softmax.softmax, softmax.EXAMPLE),
         "layer": (layer.layer, layer.EXAMPLE),
@@ -73,7 +73,7 @@ def compile_switched() -> dict[str, Capture]:
 
 
 def show_switched(switched: Mapping[str, Capture], usual: Programs) -> str:
-    """Return a table of the kernels of programs, compiled as usual and with something switched off.
+    """Return an HTML table of the kernels of programs, compiled as usual and with a library or pass switched off.
 
     Args:
         switched: The result of `compile_switched`.
@@ -97,7 +97,7 @@ def _list_emitters(program: Capture) -> str:
 
 
 def check_switched(switched: Mapping[str, Capture], usual: Programs, programs: Programs) -> None:
-    """Check the kernels of each program with something switched off, and the kernels of the TPU.
+    """Assert the kernels of each program with a library or pass switched off, and the kernels of the TPU.
 
     Args:
         switched: The result of `compile_switched`.
@@ -129,7 +129,7 @@ def check_switched(switched: Mapping[str, Capture], usual: Programs, programs: P
 
 
 def check_logs(programs: Programs, columns: Captures) -> None:
-    """Check that only the H100 writes a file of estimates, and which pass decides about a sum over scaled columns."""
+    """Assert that CPU and TPU log no fusion estimates, and which pass decides about a sum over scaled columns."""
     for program in programs.values():
         assert program["cpu"].fusion_log == program["tpu-v5e"].fusion_log == ()
     apart = find_decision(columns["h100"], "costs-when-fused")
@@ -151,7 +151,7 @@ def check_logs(programs: Programs, columns: Captures) -> None:
 
 
 def check_counts(counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Check that there is no fusion before the passes, and one for each kernel after them.
+    """Assert that there is no fusion before the passes, and one in ENTRY for each kernel after them.
 
     Args:
         counts: By the label of an entry of `COUNTS`, its counts by target.
@@ -166,7 +166,7 @@ def check_counts(counts: Mapping[str, Mapping[str, int]]) -> None:
 
 
 def check_graphs(heads: Captures) -> None:
-    """Check the kernels of the attention block that the page describes, for each target."""
+    """Assert the kinds and contents of the kernels of the attention block, for each target."""
     on_cpu, on_gpu, on_tpu = (list_fusions(heads[target].module, entry_only=True) for target in TARGETS)
     kinds = Counter(fusion.custom_kind or fusion.kind for fusion in on_cpu)
     assert kinds == {"__ynn_fusion": 6, "kLoop": 5}
@@ -199,12 +199,12 @@ def check_graphs(heads: Captures) -> None:
 
 
 def list_slices(program: Capture) -> list[str]:
-    """Return the kernels that only slice an array."""
+    """Return the names of the fusions that only slice an array."""
     return [fusion.name for fusion in list_fusions(program.module) if fusion.opcodes == ("bitcast", "slice")]
 
 
 def check_lines(heads: Captures) -> None:
-    """Check the source lines of the joined projections, and the number of kernels with an exponential by target."""
+    """Assert the source lines of the joined projections on the H100, and each target's kernels with an exponential."""
     kernels = list_kernels(heads["h100"])
     lines = {origin.expression for kernel in kernels for origin in list_origins(heads["h100"], kernel.instruction)}
     assert "x @ wq" in lines
@@ -220,7 +220,7 @@ def check_lines(heads: Captures) -> None:
 
 
 def show_fields(soft: Captures) -> str:
-    """Return a table of the first cost fields of softmax, and a folded table of all fields with their meanings."""
+    """Return a table of three cost fields of softmax, and a folded table of all its fields with their meanings."""
 
     def format_field(target: str, name: str) -> str:
         number = soft[target].cost.details.get(name)
@@ -241,7 +241,7 @@ def show_fields(soft: Captures) -> str:
 
 
 def check_costs(soft: Captures, by_hand: int, cells: int) -> None:
-    """Check the costs of softmax on each target against those computed by hand.
+    """Assert by how much the costs of softmax on each target differ from those computed by hand.
 
     Args:
         soft: The captures of softmax.
@@ -266,7 +266,7 @@ def check_costs(soft: Captures, by_hand: int, cells: int) -> None:
 
 
 def check_bytes(programs: Programs, blas: Capture) -> None:
-    """Check the bytes of the costs against those of the kernels, and that a library call has no known costs."""
+    """Assert the cost analysis's bytes relative to those of the kernels, and that a library call has no known costs."""
     for name in ("relu(x @ w + b)", "softmax", "layer norm", "gelu"):
         for target in ("cpu", "h100"):
             assert programs[name][target].cost.bytes_accessed == count_bytes(programs[name][target])
@@ -281,7 +281,7 @@ def check_bytes(programs: Programs, blas: Capture) -> None:
 
 
 def check_claims(programs: Programs) -> None:
-    """Check the central operations of the TPU's kOutput fusions, and that layouts are assigned before fusion."""
+    """Assert the central operations of the TPU's kOutput fusions, and that layouts are assigned before fusion."""
     windows = capture(conv_step.conv_step, *conv_step.EXAMPLE, target="tpu-v5e")
     around = {
         next((name for name in ("convolution", "reduce-window") if name in fusion.opcodes), "else")

@@ -42,18 +42,18 @@ ENTRY e { p = f32[4] parameter(0)
 
 
 def compile_fusible(name: str) -> Captures:
-    """Compile a program of `fusible` for the usual targets, with the decisions that their compilers log."""
+    """Compile the program of `programs.fusible` with this name for the usual targets, with the compilers' decisions."""
     function, example = fusible.PROGRAMS[name]
     return capture_all(function, *example, reasons=True)
 
 
 def find_decision(program: Capture, kind: str, about: str = "") -> Decision:
-    """Return the first decision of a kind about an instruction whose name begins with `about`."""
+    """Return the first logged decision of a kind about an instruction whose name begins with `about`."""
     return find_decisions(program, kind, about)[0]
 
 
 def count_bytes(program: Capture) -> int:
-    """Return the bytes of the operands and results of all kernels."""
+    """Return the total bytes of the operands and results of a program's kernels."""
     return sum(traffic.total for traffic in list_traffic(program.module))
 
 
@@ -63,12 +63,12 @@ def count_launches(program: Capture) -> int:
 
 
 def list_counts(captures: Mapping[str, Capture]) -> list[int]:
-    """Return the number of kernels on each target."""
+    """Return the number of kernels on CPU, H100 and TPU, in this order."""
     return [count_launches(captures[target]) for target in TARGETS]
 
 
 def check_scaled_sums(columns: Captures, rows: Captures) -> None:
-    """Check the number of kernels of sums over columns and rows, and that other arrays need several on the CPU."""
+    """Assert the number of kernels of sums over columns and rows, and that other arrays need several on the CPU."""
     assert list_counts(columns) == [1, 2, 1]
     assert list_counts(rows) == [1, 1, 1]
     for dimensions, dtype in (((64, 128), jnp.int32), ((8, 33), jnp.float32)):
@@ -79,12 +79,17 @@ def check_scaled_sums(columns: Captures, rows: Captures) -> None:
 
 
 def compile_unfused(example: jax.ShapeDtypeStruct) -> Captures:
-    """Compile GELU with the fusion pass of each target switched off."""
+    """Compile GELU for the usual targets, with the fusion pass of each switched off."""
     return capture_all(gelu.gelu, example, options=DISABLED)
 
 
 def show_traffic(dense: Captures, least: int) -> str:
-    """Return a table of the dense layer's kernels and of their traffic in main memory."""
+    """Return a Markdown table of the dense layer's kernels and of their traffic in main memory, by target.
+
+    Args:
+        dense: The captures of the dense layer.
+        least: The least possible traffic, in bytes.
+    """
     rows = []
     for target, program in dense.items():
         label = title(target) + (f" {markdown.by_model()}" if target == "h100" else "")
@@ -96,7 +101,7 @@ def show_traffic(dense: Captures, least: int) -> str:
 
 
 def check_split(dense: Captures, least: int) -> None:
-    """Check the traffic of the dense layer, and that one pass splits its matmul on the H100."""
+    """Assert the dense layer's traffic beyond `least` bytes, and that one pass splits its matmul on the H100."""
     partial = dense["h100"].module.entry.by_name["gemm_fusion_dot"].shape
     result = dense["cpu"].memory.outputs
     assert result == 64 * 256 * 4
@@ -112,7 +117,7 @@ def check_split(dense: Captures, least: int) -> None:
 
 
 def show_fusions(fusions: Mapping[str, Capture]) -> str:
-    """Return a picture of the last fusion of each program, under the program's call."""
+    """Return a picture of the last fusion in each program's ENTRY, under the program's call."""
     drawings = []
     for call, program in fusions.items():
         names = [instruction.name for instruction in program.module.entry if instruction.opcode == "fusion"]
@@ -121,7 +126,7 @@ def show_fusions(fusions: Mapping[str, Capture]) -> str:
 
 
 def check_kinds(fusions: Mapping[str, Capture]) -> None:
-    """Check that the pictures show the four kinds of fusion, and that XLA's parser accepts no fifth."""
+    """Assert that the programs have the four kinds of fusion, and that XLA's parser rejects another kind."""
     kinds = [fusion.kind for program in fusions.values() for fusion in list_fusions(program.module, entry_only=True)]
     assert kinds == list(KINDS)
     assert len(kinds) == 4
@@ -143,7 +148,7 @@ def check_kinds(fusions: Mapping[str, Capture]) -> None:
 
 
 def count_kinds(programs: Programs) -> dict[str, Counter[str]]:
-    """Return the number of kernels of each kind of fusion, by target."""
+    """Return the number of kernels of each kind of fusion in all programs together, by target."""
     return {
         target: Counter(
             kernel.fusion_kind
@@ -156,7 +161,7 @@ def count_kinds(programs: Programs) -> dict[str, Counter[str]]:
 
 
 def show_kinds(programs: Programs) -> str:
-    """Return a folded table of the number of fusions of each kind."""
+    """Return a folded table of the number of fusions of each kind in all programs together, by target."""
     counts = count_kinds(programs)
     rows = [(markdown.code(kind), *(counts[target][kind] for target in TARGETS)) for kind in KINDS]
     header = ["kind of fusion", *map(title, TARGETS)]
@@ -167,7 +172,7 @@ def show_kinds(programs: Programs) -> str:
 
 
 def check_kind_counts(programs: Programs) -> None:
-    """Check on which targets two of the kinds occur, and the kinds of a sum over scaled rows and of reductions."""
+    """Assert on which targets two of the kinds occur, and the kinds of a sum over scaled rows and of reductions."""
     rows, counts = programs["scale and sum rows"], count_kinds(programs)
     assert len(programs) == 8
     assert {target for target in TARGETS if counts[target]["kInput"]} == {"h100"}
@@ -180,7 +185,7 @@ def check_kind_counts(programs: Programs) -> None:
 
 
 def show_kernels(programs: Programs) -> str:
-    """Return a folded list of the kernels of each program."""
+    """Return a folded table of the names of each program's kernels, by target."""
     rows = [
         (
             f"<b>{markdown.escape(name)}</b>",
@@ -195,7 +200,7 @@ def show_kernels(programs: Programs) -> str:
 
 
 def check_kernels(programs: Programs, by_row: Captures, long_rows: Capture) -> None:
-    """Check the number of kernels of each program, and the logged reasons that the page quotes."""
+    """Assert the number and kinds of the kernels of each program, and the logged reasons that the page quotes."""
     soft, whole = programs["softmax"], programs["(x - mean) / std"]
     assert list_counts(programs["gelu"]) == [1, 1, 1]
     for captures in (soft, programs["scale and softmax"], programs["layer norm"], by_row):

@@ -52,11 +52,15 @@ FORCED = {
     "two arrays, must fuse": ("sin(x), cos(y)", "`must_fuse_call`"),
     "softmax, must fuse": ("softmax(x)", "`must_fuse_call`"),
 }
-"""The expression and the request of each program of `forced`."""
+"""For each program of `programs.forced`, by name: its expression, and the request to fuse or not to fuse."""
 
 
 def show_stops(stops: Stops) -> str:
-    """Return a table of the number of kernels of each program in which something stops a fusion."""
+    """Return a Markdown table of the number of kernels of each program with an obstacle to fusion, by target.
+
+    Args:
+        stops: The program's call and its captures, by obstacle.
+    """
     rows = [
         (f"<b>{reason}</b><br>{markdown.code(call)}", *map(str, list_counts(captures)))
         for reason, (call, captures) in stops.items()
@@ -65,7 +69,12 @@ def show_stops(stops: Stops) -> str:
 
 
 def show_stop_reasons(stops: Stops, soft: Captures) -> str:
-    """Return the compilers' reasons for each fusion that something stops, folded."""
+    """Return a fold with the compilers' logged reasons against the fusions, by obstacle and target.
+
+    Args:
+        stops: The program's call and its captures, by obstacle.
+        soft: The captures of the softmax.
+    """
     whole, users = (stops[name][1]["h100"] for name in ("a reduction over everything", "several users"))
     reasons = {
         "A reduction over everything, on the H100": find_decision(whole, "reduction-split"),
@@ -82,7 +91,7 @@ def show_stop_reasons(stops: Stops, soft: Captures) -> str:
 
 
 def check_stops(stops: Stops) -> None:
-    """Check the number of kernels where something stops a fusion, and which pass refuses it."""
+    """Assert the number of kernels of programs with an obstacle to fusion, and which pass refuses the fusion."""
     assert list_counts(stops["a barrier"][1]) == [2, 2, 2]
     assert min(list_counts(stops["a sort"][1])) >= 3
     split = find_decision(stops["a reduction over everything"][1]["h100"], "reduction-split")
@@ -101,7 +110,7 @@ def check_stops(stops: Stops) -> None:
 
 
 def check_users(users: Capture) -> None:
-    """Check that the H100 computes an exponential with several users once more in the matmul's kernel."""
+    """Assert that the H100 computes an exponential with several users once more in the matmul's kernel."""
     assert len(find_decision(users, "costs-when-fused", "exp").others) == 2
     into = find_decision(users, "operand-into-triton-dot", "exp")
     assert (into.pass_name, into.verdict) == ("triton-gemm-rewriter", "done")
@@ -112,7 +121,12 @@ def check_users(users: Capture) -> None:
 
 
 def check_shape_changes(joint: Captures, programs: Programs) -> None:
-    """Check that CPU and H100 keep no reshape or broadcast, and fuse a concatenation."""
+    """Assert that CPU and H100 keep no reshape, and no broadcast in ENTRY, and fuse a concatenation.
+
+    Args:
+        joint: A program that concatenates.
+        programs: The captures of the other programs, by name.
+    """
     for target in ("cpu", "h100"):
         (fusion,) = list_fusions(joint[target].module)
         assert set(fusion.opcodes) >= {"exponential", "sine", "concatenate", "multiply"}
@@ -123,7 +137,7 @@ def check_shape_changes(joint: Captures, programs: Programs) -> None:
 
 
 def compile_forced() -> dict[str, dict[str, Capture | str]]:
-    """Compile the programs of `forced` for each target; a failed compilation is replaced by its error message."""
+    """Compile the programs of `programs.forced`; return captures, or messages of errors, by program and target."""
 
     def compile_one(name: str, target: str) -> Capture | str:
         function, example = forced.PROGRAMS[name]
@@ -136,7 +150,7 @@ def compile_forced() -> dict[str, dict[str, Capture | str]]:
 
 
 def count_requested(requests: Requests, name: str) -> dict[str, int | str]:
-    """Return the number of kernels by target, or the error message where compilation failed."""
+    """Return the number of kernels of one forced program by target, or the error message where compilation failed."""
     programs = requests[name]
     return {
         target: program if isinstance(program, str) else count_launches(program) for target, program in programs.items()
@@ -144,7 +158,11 @@ def count_requested(requests: Requests, name: str) -> dict[str, int | str]:
 
 
 def show_requests(requests: Requests) -> str:
-    """Return a table of the number of kernels for each request."""
+    """Return a Markdown table of the number of kernels for each request of `FORCED`, by target.
+
+    Args:
+        requests: The result of `compile_forced`.
+    """
     rows = []
     for name, (call, request) in FORCED.items():
         counts = count_requested(requests, name).values()
@@ -154,7 +172,7 @@ def show_requests(requests: Requests) -> str:
 
 
 def count_main_bytes(requests: Requests, name: str) -> dict[str, int]:
-    """Return the main-memory traffic in bytes, by target, without targets for which compilation failed."""
+    """Return one program's traffic in main memory, in bytes by target; targets that failed to compile are left out."""
     programs = requests[name]
     return {
         target: main_memory_bytes(program.module)
@@ -164,7 +182,7 @@ def count_main_bytes(requests: Requests, name: str) -> dict[str, int]:
 
 
 def check_barrier(requests: Requests) -> None:
-    """Check the kernels and the traffic that a barrier adds, for a small and for a large array."""
+    """Assert how many kernels and how much traffic a barrier adds, for a small and for a large array."""
     assert list(count_requested(requests, "barrier").values()) == [2, 2, 2]
     assert list(count_requested(requests, "nothing").values()) == [1, 1, 1]
     for program in requests["barrier"].values():
@@ -177,7 +195,11 @@ def check_barrier(requests: Requests) -> None:
 
 
 def check_crossing(million: jax.ShapeDtypeStruct) -> None:
-    """Check which optimizations cross a barrier, and that no fusion contains both of its sides."""
+    """Compile programs with a barrier, and assert which optimizations cross it and that no fusion has both its sides.
+
+    Args:
+        million: The type and shape of an array to transpose.
+    """
     hold: Callable[[Any], Any] = jax.lax.optimization_barrier
     square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
     # The result of the matmul is unused, so a compiler that removes it has looked through the barrier.
@@ -211,7 +233,7 @@ def check_crossing(million: jax.ShapeDtypeStruct) -> None:
 
 
 def check_marks(requests: Requests) -> None:
-    """Check that only the TPU follows the two attributes, which the other compilers keep but ignore."""
+    """Assert that only the TPU obeys `FUSE_LIMIT` and `MUST_FUSE`, which the other compilers keep but ignore."""
     counts = {name: count_requested(requests, name) for name in requests}
     for name, without, mark in (
         ("limit on the first", "nothing", "FUSE_LIMIT"),
@@ -232,13 +254,13 @@ def check_marks(requests: Requests) -> None:
 
 
 def _take(program: Capture | str) -> Capture:
-    """Return a value that must be a capture, not an error message."""
+    """Return the given capture, and assert that it is not an error message."""
     assert isinstance(program, Capture)
     return program
 
 
 def check_siblings(two_sums: Captures, pair: Captures) -> None:
-    """Check which targets compute two results of one array in one kernel, and which pass joins them."""
+    """Assert which targets compute two results of one array in one kernel, and which pass joins them."""
 
     def list_tuples(program: Capture) -> list[str]:
         kernels = list_kernels(program)

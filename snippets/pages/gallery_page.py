@@ -1,4 +1,4 @@
-"""The programs of the gallery: their compilations, the differences between generations, and the section of each."""
+"""Functions that compile the gallery's programs, list differences between generations, and show each program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 def compile_programs() -> dict[str, tuple[str, Captures]]:
-    """Return the title and the captures of each program.
+    """Compile each program of the gallery for all targets; return its title and its captures by name.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for one of the targets, and the page is about all of them.
@@ -43,7 +43,7 @@ def compile_programs() -> dict[str, tuple[str, Captures]]:
 
 
 def list_steps(programs: Shown) -> dict[str, dict[str, GenerationStep]]:
-    """Return the differences in each program between a target and its previous generation, by the newer target."""
+    """Return the differences in each program between a target and its previous generation, by newer target and name."""
     return {
         new: gallery_matrix.list_generation_steps(programs, old, new)
         for family in FAMILIES
@@ -52,7 +52,7 @@ def list_steps(programs: Shown) -> dict[str, dict[str, GenerationStep]]:
 
 
 def list_changed(captures: Mapping[str, Mapping[str, Capture]], name: str) -> set[tuple[str, str]]:
-    """Return each program that a pass changed, with the target."""
+    """Return a pair (program, target) for each program that the pass `name` changed."""
     return {
         (program, target)
         for program, by_target in captures.items()
@@ -62,13 +62,13 @@ def list_changed(captures: Mapping[str, Mapping[str, Capture]], name: str) -> se
 
 
 def name_programs(names: Iterable[str], *, linked: bool = True) -> str:
-    """Return the titles of programs, each with an optional link to its section."""
+    """Return the titles of programs as Markdown, separated by commas, with links to their sections; or `none`."""
     titles = (f"[{PROGRAMS[name].title}](#{name})" if linked else PROGRAMS[name].title for name in names)
     return ", ".join(titles) or "none"
 
 
 def show_program(programs: Shown, name: str) -> str:
-    """Return the section of a program: its description, launches, chart, source and explorer."""
+    """Return the section of a program as Markdown: its description, launches, chart, source and explorer."""
     captures, function = programs[name][1], PROGRAMS[name].function
     target = next((target for target in captures if target.startswith("h100")), next(iter(captures)))
     usual = tuple(target for target in captures if target.partition(":")[0] in _USUAL)

@@ -1,4 +1,4 @@
-"""Tests and tables of the page about testing compiled code."""
+"""Example tests and tables of the page about testing compiled code with the fixture `hlo`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_step_is_small(hlo):
 
 
 def hold_step(function: Callable[..., object]) -> dict[str, CompiledProgram]:
-    """Return the compiled step, with its table donated, for each target that this machine can compile for."""
+    """Compile the step, with its table donated, for each usual target that this machine can compile for."""
     return {
         target: hold_call(function, *remember.EXAMPLE, target=target, donate=0)
         for target in USUAL
@@ -56,7 +56,7 @@ def hold_step(function: Callable[..., object]) -> dict[str, CompiledProgram]:
 
 
 def run_test(test: str, *, reads: bool = False, expected: int = 0) -> str:
-    """Return the output of pytest for a test of the step.
+    """Run pytest on a test of the step in `remember.py`, and return its output.
 
     Args:
         test: The content of the test file.
@@ -69,7 +69,7 @@ def run_test(test: str, *, reads: bool = False, expected: int = 0) -> str:
 
 
 def does_hold(assertion: Callable[[], object]) -> bool:
-    """Return whether an assertion of a budget holds."""
+    """Call an assertion of a `CompiledProgram`, and return False if it raises `BrokenError`, otherwise True."""
     try:
         assertion()
     except BrokenError:
@@ -83,7 +83,7 @@ def is_in_place(program: CompiledProgram) -> bool:
 
 
 def show_programs(programs: Mapping[str, CompiledProgram], rows: Mapping[str, Callable[[CompiledProgram], str]]) -> str:
-    """Return a table with one property of the program per row and one target per column.
+    """Return a Markdown table with one property of the program per row and one target per column.
 
     Args:
         programs: The compiled program of each target.
@@ -97,7 +97,7 @@ def show_programs(programs: Mapping[str, CompiledProgram], rows: Mapping[str, Ca
 
 
 def show_numbers() -> str:
-    """Return a table of the numbers that the fixture offers for comparisons."""
+    """Return a Markdown table of the numbers that a test can compare, such as `step.peak`, with their meanings."""
     numbers = {f"step.{name}": measure.title for name, measure in MEASURES.items()} | {
         "step.traces": "the number of traces for several calls of the function, `hlo(..., calls=[(state, 0.1)])`",
         'step.collectives("all-reduce", over="data").bytes': (
@@ -108,7 +108,7 @@ def show_numbers() -> str:
 
 
 def show_assertions() -> str:
-    """Return a table of the assertions of a compiled program, with the first line of their docstrings."""
+    """Return a Markdown table of the assertion methods of `CompiledProgram`, with their docstrings' first lines."""
     # The table is generated from the docstrings, so a new assertion appears on the page without an edit.
     documented = {
         name: inspect.getdoc(method) or ""

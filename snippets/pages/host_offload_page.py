@@ -28,23 +28,28 @@ MARKS = {
     "host-offloader": "dynamic-update-slice(",
     "host-memory-transfer-asyncifier": "async-start(",
 }
-"""A word of the instruction that each pass makes to move an input to the host."""
+"""For each pass, a text in the instruction that the pass makes to move an input to the host."""
 
 
 def count_colors(captures: Captures, color: int) -> dict[str, int]:
-    """Return the bytes of the plan in the memory of one color, by target."""
+    """Return the bytes that the memory plan places in the memory space `color`, by target."""
     return {
         target: parse_buffers(program.buffers).bytes_by_color().get(color, 0) for target, program in captures.items()
     }
 
 
 def is_placed(program: Capture) -> bool:
-    """Return True if JAX wrote a memory placement into the module."""
+    """Return whether JAX wrote a memory placement into the StableHLO of a program."""
     return "annotate_device_placement" in program.stablehlo
 
 
 def check_offload(on_device: Captures, offloaded_run: Captures) -> None:
-    """Check the bytes that the policy moves to the host, and the type of the saved inputs."""
+    """Assert the bytes that offloading moves to the host on each target, and the type of the saved inputs.
+
+    Args:
+        on_device: The program without offloading.
+        offloaded_run: The program with offloading.
+    """
     offloaded_run.require()
     stack = 4 * offloaded.LAYERS * offloaded.ROWS * offloaded.WIDTH
     assert [*count_colors(offloaded_run, HOST).values()] == [0, stack, stack]
@@ -68,7 +73,7 @@ def check_offload(on_device: Captures, offloaded_run: Captures) -> None:
 
 
 def list_stages(moves: Capture) -> dict[str, str]:
-    """Return the instruction that moves an input to the host, before the passes and after each pass in `MARKS`."""
+    """Return the line that moves an input to the host, by step: after JAX's lowering and after each pass of `MARKS`."""
     texts = {step.name: step.text for step in moves.passes}
     stages = {"lowering by JAX": (moves.before, "annotate_device_placement")}
     stages |= {name: (texts[name], word) for name, word in MARKS.items()}
@@ -84,7 +89,7 @@ def _find_line(text: str, word: str) -> str:
 
 
 def show_stages(moves: Capture) -> str:
-    """Return a folded table of the instruction that moves an input to the host, after each pass."""
+    """Return a folded HTML table of the result of `list_stages`: an instruction before the passes and after each."""
     rows = [(markdown.code(name), markdown.code(line)) for name, line in list_stages(moves).items()]
     table = markdown.cards(["step", "instruction that moves an input to the host"], rows)
     return markdown.fold("The instruction that moves an input to the host, after each pass", table)
@@ -120,7 +125,7 @@ def list_hiding(program: Capture, opcode: str) -> list[Instruction]:
 
 
 def check_transfers(moves: Captures) -> None:
-    """Check the matmuls during the transfers, the passes that make the transfers, and the host's part of the peak."""
+    """Assert the matmuls during host transfers, the order of the passes that make these, and the peak's host part."""
     hiding = {
         target: [len(list_hiding(moves[target], opcode)) for opcode in ("dynamic-update-slice", "dynamic-slice")]
         for target in ("h100", "tpu-v5e")
@@ -137,7 +142,7 @@ def check_transfers(moves: Captures) -> None:
 
 
 def check_landing(programs: Captures) -> None:
-    """Check that a result is copied to the host on request, and that an array can be moved there and back."""
+    """Assert that programs' results are in host memory except on the CPU, and that an array can move there and back."""
     for target, program in programs.items():
         opcodes, is_cpu = program.module.opcode_counts(), target == "cpu"
         assert (opcodes["copy-start"], opcodes["copy-done"]) == ((0, 0) if is_cpu else (1, 1))
@@ -150,7 +155,7 @@ def check_landing(programs: Captures) -> None:
 
 
 def find_refusal(function: Callable[..., object], *example: object) -> str:
-    """Return the TPU v5e compiler's error for a program that does not fit, or an empty string."""
+    """Compile for the TPU v5e, and return the compiler's error, or an empty string if compilation succeeds."""
     try:
         capture(function, *example, target="tpu-v5e")
     except jax.errors.JaxRuntimeError as error:
@@ -159,7 +164,7 @@ def find_refusal(function: Callable[..., object], *example: object) -> str:
 
 
 def check_refusal(refusal: str) -> None:
-    """Check the error for a program that does not fit, and that a program without temporaries gets the same."""
+    """Assert the TPU compiler's error for a program that does not fit, and its words about one without temporaries."""
     assert "RESOURCE_EXHAUSTED" in refusal
     assert "CompileTimeHbmOom" in refusal
     assert "dot" not in refusal
@@ -169,7 +174,7 @@ def check_refusal(refusal: str) -> None:
 
 
 def check_blocks(larger: Capture, whole: Captures, blocks: Captures) -> None:
-    """Check that the scores are the peak of attention, and the temporary memory of attention by blocks.
+    """Assert that the scores are attention's largest value at its peak, and how much memory attention by blocks needs.
 
     Args:
         larger: Attention on a larger TPU.

@@ -1,4 +1,4 @@
-"""Tables and checks for the jaxpr page: parts of a jaxpr, tracers, transformations, and the effect of lowering."""
+"""Tables, lists and example functions for the jaxpr page: parts of a jaxpr, tracers, transformations, lowering."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ _TRANSFORMATIONS = {
 
 
 def decide(x: jax.Array, positive: bool) -> jax.Array:  # noqa: FBT001 - JAX traces an argument by its place
-    """Choose a function in Python, according to an argument."""
+    """Return the sine of `x` if `positive` is true, otherwise its cosine; Python decides."""
     return jnp.sin(x) if positive else jnp.cos(x)
 
 
 def print_twice(x: jax.Array) -> jax.Array:
-    """Print in a Python loop, and add one."""
+    """Write an empty string to stdout twice in a Python loop, and return `x + 1`."""
     for _ in range(2):
         sys.stdout.write("")
     return x + 1
 
 
 def repeat_sine(x: jax.Array, times: int) -> jax.Array:
-    """Repeat a sine on the device; an argument is the number of iterations."""
+    """Apply the sine to `x` `times` times in a loop on the device."""
     last: jax.Array = jax.lax.fori_loop(0, times, lambda _, value: jnp.sin(value), x)
     return last
 
 
 def trace_explicit(function: Callable[..., jax.Array], x: jax.ShapeDtypeStruct) -> Jaxpr:
-    """Return the jaxpr of a function whose array argument is divided over an explicit mesh axis."""
+    """Return the jaxpr of a function whose argument is divided over an explicit mesh axis of eight devices."""
     mesh = AbstractMesh((8,), ("batch",), axis_types=(AxisType.Explicit,))
     with jax.sharding.use_abstract_mesh(mesh):
         divided = jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, P("batch")))
@@ -68,7 +68,10 @@ def trace_explicit(function: Callable[..., jax.Array], x: jax.ShapeDtypeStruct) 
 
 
 def find_exponentials(row: jax.ShapeDtypeStruct) -> dict[str, bool]:
-    """Return whether an exponential reaches StableHLO, by its place; only the last place needs its result."""
+    """Lower programs with an exponential in five places; return, by place, whether StableHLO contains it.
+
+    Only the last program, `the result of the loop`, needs the result of its exponential.
+    """
     pair = jax.jit(lambda x: (jnp.sin(x), jnp.exp(x)))
     loop = (lambda carry: jnp.sum(carry[0]) < 9, lambda carry: (carry[0] + 1, jnp.exp(carry[1])))
     programs: dict[str, Callable[[jax.Array], jax.Array]] = {
@@ -87,7 +90,7 @@ def show_error(message: str) -> str:
 
 
 def list_arguments() -> dict[str, list[str]]:
-    """Return the objects that a function receives in place of its array, by call."""
+    """Call `look` directly and under transformations; return what it recorded about its argument, by call."""
     array = jnp.ones(look.EXAMPLE[0].shape)
     calls: dict[str, Callable[[], object]] = {
         "look(x)": lambda: look.look(array),
@@ -106,17 +109,17 @@ def list_arguments() -> dict[str, list[str]]:
 
 
 def list_equations(jaxpr: Jaxpr, name: str) -> list[JaxprEqn]:
-    """Return the equations of a primitive, including those of inner jaxprs."""
+    """Return the equations whose primitive has this name, including those of inner jaxprs."""
     return [equation for equation in walk_equations(jaxpr) if equation.primitive.name == name]
 
 
 def name_result(equation: JaxprEqn) -> str:
-    """Return the type of an equation's first result, without its sharding."""
+    """Return the type of an equation's first result as text, such as `f32[64,256]`, without its sharding."""
     return str(equation.outvars[0].aval.str_short(short_dtypes=True)).partition("{")[0]
 
 
 def show_parts(jaxpr: Jaxpr) -> str:
-    """Return a table of the parts of a jaxpr, with this jaxpr's parts as examples."""
+    """Return a Markdown table that explains the parts of a jaxpr, with this jaxpr's parts as examples."""
     first = jaxpr.eqns[0]
     (call,) = list_equations(jaxpr, "custom_jvp_call")
     set_parameters = ", ".join(f"`{name}`" for name, value in first.params.items() if value is not None)
@@ -135,7 +138,7 @@ def show_parts(jaxpr: Jaxpr) -> str:
 
 
 def count_traces(row: jax.ShapeDtypeStruct) -> list[tuple[int, ...]]:
-    """Return the shapes for which JAX traces a function after two calls with one shape and one call with another."""
+    """Call a jitted function twice with one shape and once with another; return the shapes for which JAX traces it."""
     shapes: list[tuple[int, ...]] = []
 
     @jax.jit
@@ -148,9 +151,9 @@ def count_traces(row: jax.ShapeDtypeStruct) -> list[tuple[int, ...]]:
 
 
 def list_branches(choose: Callable[..., object], *arguments: object) -> list[str]:
-    """Return the branches that tracing calls, in their order.
+    """Trace a function that chooses between two branches; return `true` or `false` for each branch that is called.
 
-    Tracing ends at a choice that Python cannot make.
+    Tracing ends, without an error, at a choice that Python cannot make.
 
     Args:
         choose: A function that calls one or both of its first two arguments with the remaining arguments.
@@ -173,13 +176,13 @@ def list_branches(choose: Callable[..., object], *arguments: object) -> list[str
 
 
 def list_control(capture: Capture) -> list[str]:
-    """Return the opcodes of the choices and loops that remain in a module."""
+    """Return which of the opcodes `conditional`, `while` and `select` remain in a compiled module."""
     counts = capture.module.opcode_counts()
     return [opcode for opcode in CONTROL if counts[opcode]]
 
 
 def show_control(flow: Mapping[str, Captures]) -> str:
-    """Return an HTML table of the choices and loops that remain in each stage and on each target."""
+    """Return an HTML table of the form of each choice or loop in the jaxpr, in StableHLO, and on each target."""
     rows = []
     for name, captures in flow.items():
         function, example = control_flow.PROGRAMS[name]
@@ -192,7 +195,7 @@ def show_control(flow: Mapping[str, Captures]) -> str:
 
 
 def count_stages(captures: Captures, jaxpr: Jaxpr) -> dict[str, tuple[int, ...]]:
-    """Return the numbers of matmuls, inputs and sines of a program after each stage."""
+    """Return the numbers of matmuls, inputs and sines of a program after each stage, in this order."""
     counts, stablehlo = count_primitives(jaxpr), captures["cpu"].stablehlo
     patterns = (r"stablehlo\.dot_general", r"%arg\d+: ", r"stablehlo\.sine")
     stages: dict[str, tuple[int, ...]] = {
@@ -228,12 +231,12 @@ class Transformed:
 
     @property
     def around(self) -> str:
-        """The primitives of `jax.pmap`, from the outermost inward."""
+        """The names of the outer two primitives under `jax.pmap`, as `OUTER around INNER`."""
         return " around ".join(equation.primitive.name for equation in list(walk_equations(self.pmapped))[:2])
 
 
 def transform_mlp() -> Transformed:
-    """Return the MLP under each of these transformations, with eight devices."""
+    """Trace the MLP under each transformation of `Transformed`, with eight devices."""
     mesh = AbstractMesh((8,), ("batch",), axis_types=(AxisType.Auto,))
     specs = (P("batch"), P(), P(), P(), P())
     shardings = tuple(NamedSharding(mesh, spec) for spec in specs)

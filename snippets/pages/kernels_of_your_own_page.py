@@ -1,4 +1,4 @@
-"""Listings of the page about custom kernels."""
+"""Functions of the page about custom kernels: a count of launches, and a custom call's shortened line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def count_launches(module: Module) -> int:
 
 
 def cut_call(text: str) -> str:
-    """Return the first line with a custom call in HLO, without metadata and with a shortened payload."""
+    """Return the first line of HLO text with a custom call, without metadata and with a shortened payload."""
     line = next(line.strip() for line in text.splitlines() if "custom-call(" in line)
     line = re.sub(r'("body":"|ir = ")([^"]{24})[^"]*"', r'\1\2..."', line)
     return re.sub(r", metadata=\{[^}]*\}", "", line)

@@ -1,4 +1,4 @@
-"""Tables and checks of layouts: the orders of arrays, the passes that assign them, and the kernels that move data."""
+"""Queries and tables of the layout page: orders of arrays, passes that assign them, and kernels that move data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Shape
 
 FUSING = {"cpu": "fusion", "h100": "priority-fusion", "tpu-v5e": "tpu_fusion"}
-"""The pass that fuses, by target."""
+"""The name of the main fusion pass, by target."""
 
 _MATMULS = ("dot", "convolution")
 _MOVING = {"transpose", "copy"}
@@ -31,13 +31,13 @@ _STILL = _MOVING | {"parameter", "bitcast", "reshape"}
 
 
 def compile_program(name: str) -> Captures:
-    """Return one program of `layouts.py`, compiled for each target with the reasons that compilers log."""
+    """Compile the program of `programs.layouts` with this name for the usual targets, with the compilers' reasons."""
     function, example = layouts.PROGRAMS[name]
     return capture_all(function, *example, reasons=True)
 
 
 def find_asker(capture: Capture, about: str) -> str:
-    """Return the instruction that requires layout assignment's first copy of another instruction, or an empty string.
+    """Return the name of the instruction for which layout assignment copies another one, or an empty string.
 
     Args:
         capture: The program, with reasons.
@@ -49,7 +49,7 @@ def find_asker(capture: Capture, about: str) -> str:
 
 
 def count_moves(capture: Capture) -> int:
-    """Return the number of kernels and copies in ENTRY that only move data."""
+    """Return the number of instructions in ENTRY, fusions included, that only transpose or copy data."""
     module = capture.module
     inside = [
         {inner.opcode for inner in module.computation(instruction.calls["calls"][0])}
@@ -61,7 +61,7 @@ def count_moves(capture: Capture) -> int:
 
 
 def list_copied_orders(capture: Capture) -> set[tuple[tuple[int, ...], ...]]:
-    """Return the orders of the operand and the result of each copy of an array."""
+    """Return the distinct pairs of dimension orders, minor to major, of the operand and result of each array copy."""
     pairs = [
         (block.by_name[copy.operands[0]].shape, copy.shape)
         for block in capture.module.computations
@@ -72,7 +72,7 @@ def list_copied_orders(capture: Capture) -> set[tuple[tuple[int, ...], ...]]:
 
 
 def list_returned_orders() -> Iterator[set[tuple[tuple[int, ...], ...]]]:
-    """Yield the orders of copies in programs that return an argument, or also change it, by element type and target."""
+    """Compile programs that return an argument, or also change it; yield each one's result of `list_copied_orders`."""
     for kind in (jnp.float32, jnp.bfloat16):
         example = jax.ShapeDtypeStruct((256, 128), kind)
         for returning in (lambda x: x, lambda x: (x, x.at[0].set(1))):
@@ -89,12 +89,12 @@ def _order(shape: Shape) -> tuple[int, ...]:
 
 
 def find_matmul(stage: Capture | PassChange) -> Instruction:
-    """Return the instruction that multiplies two matrices, from any computation of the module."""
+    """Return the first dot or convolution of any computation of the module."""
     return next(instruction for instruction in stage.module.walk() if instruction.opcode in _MATMULS)
 
 
 def show_operands(captures: Captures) -> str:
-    """Return a listing of each target's arguments and the instruction that multiplies them."""
+    """Return a fenced HLO listing of each target's arguments and the instruction that multiplies them."""
     blocks = [
         "\n".join((f"// {title(target)}", *map(print_instruction, (*it.module.entry.parameters, find_matmul(it)))))
         for target, it in captures.items()
@@ -103,7 +103,7 @@ def show_operands(captures: Captures) -> str:
 
 
 def show_padding(shapes: Mapping[str, Shape]) -> str:
-    """Return a table of the memory that arrays occupy on a TPU.
+    """Return a Markdown table of the memory, with padding, that arrays occupy on a TPU.
 
     Args:
         shapes: The shapes by their HLO text.
@@ -121,7 +121,7 @@ def show_padding(shapes: Mapping[str, Shape]) -> str:
 
 
 def show_places(captures: Captures) -> str:
-    """Return a table of the positions of layout assignment and of the first fusion among all pass runs."""
+    """Return a Markdown table of the positions of layout assignment and of the first fusion among all pass runs."""
     rows = []
     for target, it in captures.items():
         names, first = [run.name for run in it.runs], find_first_fusing(it)
@@ -132,7 +132,7 @@ def show_places(captures: Captures) -> str:
 
 
 def list_early_fusions(captures: Iterable[Capture]) -> list[tuple[str, str]]:
-    """Return the targets that fuse before they assign layouts, each with the pass that fuses."""
+    """Return the pairs (target, fusion pass) of the captures that fuse before they assign layouts."""
     early = []
     for it in captures:
         names = [run.name for run in it.runs]
@@ -143,13 +143,13 @@ def list_early_fusions(captures: Iterable[Capture]) -> list[tuple[str, str]]:
 
 
 def list_around_assignment(capture: Capture) -> tuple[PassChange, PassChange]:
-    """Return the module after layout assignment, and the module after the next pass."""
+    """Return the dump after layout assignment, and the dump after the next pass that changed the module."""
     place = _find_assignment(capture)
     return capture.passes[place], capture.passes[place + 1]
 
 
 def show_assignment(capture: Capture) -> str:
-    """Return ENTRY before and after layout assignment, with layouts."""
+    """Return a listing of ENTRY before and after layout assignment, with layouts."""
     place = _find_assignment(capture)
     return rewrite_matrix.show_steps(capture, place, place - 1, layouts=True)
 
@@ -161,13 +161,13 @@ def _find_assignment(capture: Capture) -> int:
 
 
 def find_labels(capture: Capture) -> str:
-    """Return the dimension labels of a program's convolution."""
+    """Return the attribute `dim_labels` of a program's first convolution."""
     labels = (instruction.attributes.get("dim_labels", "") for instruction in capture.module.walk())
     return next(filter(None, labels))
 
 
 def show_labels(first: Captures, last: Captures) -> str:
-    """Return a table of a convolution's labels, written with the channels first and with the channels last."""
+    """Return a Markdown table of a convolution's labels, written with the channels first and with the channels last."""
     rows = [
         (title(target), markdown.code(find_labels(it)), markdown.code(find_labels(last[target])))
         for target, it in first.items()
@@ -176,13 +176,13 @@ def show_labels(first: Captures, last: Captures) -> str:
 
 
 def show_moves(variants: Mapping[str, Captures]) -> str:
-    """Return a table with the number of kernels and copies that only move data, by variant and target."""
+    """Return a Markdown table of the result of `count_moves` by variant of a program and by target."""
     rows = [(name, *map(count_moves, captures.values())) for name, captures in variants.items()]
     return markdown.table(["layouts", *map(title, next(iter(variants.values())))], rows, numbers=(1, 2, 3))
 
 
 def list_free_moves() -> Iterator[set[str]]:
-    """Yield the opcodes that move data when the H100 transposes and reduces, by element type and shape."""
+    """Compile a transposition before a sum for the H100; yield the opcodes that move data, by type and shape."""
     for kind in (jnp.float32, jnp.bfloat16, jnp.int32):
         for dimensions, order, axis in (((512, 1024), (1, 0), 0), ((8, 64, 128), (2, 0, 1), 2)):
 
@@ -194,23 +194,23 @@ def list_free_moves() -> Iterator[set[str]]:
 
 
 def find_written(capture: Capture) -> tuple[int, int]:
-    """Return the bytes and the memory space of the array that a kernel or copy in ENTRY moves unchanged."""
+    """Return the bytes and the memory space of the result of the first transposition or copy in ENTRY."""
     moved = next(it.shape for it in capture.module.entry if "transpose" in it.name or it.opcode == "copy")
     return moved.bytes, moved.layout.memory_space if moved.layout else 0
 
 
 def list_multiplications(capture: Capture) -> list[str]:
-    """Return the distinct matrix instructions in the PTX of a kernel, sorted."""
+    """Return the distinct matrix instructions in the first PTX of a capture, sorted."""
     return sorted(set(re.findall(r"(?:wgmma\.mma_async|mma\.sync)[\w.]+", read_code(capture, "ptx"))))
 
 
 def read_code(capture: Capture, language: str) -> str:
-    """Return the first piece of code in a language."""
+    """Return the text of a capture's first piece of code in a language, such as `ptx`."""
     return next(code.text for code in capture.code if code.language == language)
 
 
 def show_kernel(capture: Capture) -> str:
-    """Return the tiling of a matmul's kernel, the lines of Triton's IR that move tiles, and its matrix instructions."""
+    """Return listings of a matmul kernel's tiling, its lines of Triton IR that move tiles, and matrix instructions."""
     words = ("scf.for", "xtile.extract", "tt.dot", "xtile.insert")
     lines = [line.strip() for line in read_code(capture, "triton").splitlines() if any(word in line for word in words)]
     tiling = tile_choices.read_tiling(capture)
@@ -228,7 +228,7 @@ def show_kernel(capture: Capture) -> str:
 
 
 def show_tiles(kernels: Mapping[str, Capture]) -> str:
-    """Return a table of the tiles of a matmul's kernels, by name, as HTML."""
+    """Return an HTML table of a matmul's kernels by name: tile, warps, blocks, shared memory and instructions."""
     rows = []
     for name, it in kernels.items():
         thunk = list_kernels(it)[0].thunk
@@ -246,7 +246,7 @@ def show_tiles(kernels: Mapping[str, Capture]) -> str:
 
 
 def show_precisions(captures: Mapping[str, Capture]) -> str:
-    """Return a table of the H100's matrix instructions by requested precision, as HTML."""
+    """Return an HTML table of the H100's matrix instructions by requested precision, with the precision in HLO."""
     rows = [
         (
             markdown.code(name),
@@ -259,7 +259,7 @@ def show_precisions(captures: Mapping[str, Capture]) -> str:
 
 
 def count_matmuls(target: str, kind: jax.typing.DTypeLike) -> list[tuple[int, int]]:
-    """Count the convolutions and dots of a matrix-vector product, of a batch of these, and of an outer product."""
+    """Compile a matrix-vector product, a batch of these, and an outer product; count convolutions and dots of each."""
     matrix, column = jax.ShapeDtypeStruct((128, 64), kind), jax.ShapeDtypeStruct((64,), kind)
     stacked = [jax.ShapeDtypeStruct((8, *shape.shape), kind) for shape in (matrix, column)]
     programs: list[tuple[Callable[..., jax.Array], list[jax.ShapeDtypeStruct]]] = [
@@ -278,7 +278,7 @@ def _count_opcodes(
 
 
 def show_defaults(triton: Capture, cublas: str, cudnn: str) -> str:
-    """Return a table of the fields that autotuning would fill in, as HTML.
+    """Return an HTML table of the fields that autotuning would fill in, with their values when there is no GPU.
 
     Args:
         triton: A matmul by Triton.
@@ -295,7 +295,7 @@ def show_defaults(triton: Capture, cublas: str, cudnn: str) -> str:
 
 
 def read_configuration(capture: Capture) -> dict[str, dict[str, str]]:
-    """Return the configuration of the only library call in ENTRY."""
+    """Return the parsed `backend_config` of the first custom call in ENTRY."""
     call = next(it for it in capture.module.entry if it.opcode == "custom-call")
     configuration: dict[str, dict[str, str]] = json.loads(call.backend_config or "{}")
     return configuration

@@ -27,7 +27,7 @@ GENERATIONS = ("tpu-v5e", "tpu-v6e", "tpu7x")
 
 
 def list_matmuls(capture: Capture) -> Iterator[tuple[Instruction, str]]:
-    """Yield each matmul with the element type of its left operand."""
+    """Yield each matmul of a compiled module with the element type of its left operand."""
     for computation in capture.module.computations:
         for instruction in computation:
             # A matmul of scaled operands may be a custom call, which only the name of its target identifies.
@@ -54,7 +54,7 @@ def list_units(capture: Capture) -> list[str]:
 
 
 def list_converts(capture: Capture) -> list[str]:
-    """Return the result type of each convert of a whole array."""
+    """Return the element type of each convert's result, without converts of scalars."""
     return [
         instruction.shape.dtype
         for instruction in capture.module.walk()
@@ -63,7 +63,7 @@ def list_converts(capture: Capture) -> list[str]:
 
 
 def show_operands(captures: Mapping[str, Captures]) -> str:
-    """Return a table of the operand type and the number of converts, by matmul and target, as HTML."""
+    """Return an HTML table of the left operand's type and the number of array converts, by matmul and target."""
     rows = [
         (
             markdown.escape(name),
@@ -79,7 +79,7 @@ def show_operands(captures: Mapping[str, Captures]) -> str:
 
 
 def check_operands(captures: Mapping[str, Captures]) -> None:
-    """Check the types of the operands that reach the matmuls, and the types of converts."""
+    """Assert, by matmul and target, the operand types that reach the matmuls, and the result types of converts."""
     dequantized = captures["float8, dequantized"]
     for target in TARGETS:
         for name in ("bfloat16", "bfloat16, summed in float32"):
@@ -116,17 +116,17 @@ def make_matmul(
     function: Callable[..., Any] = narrow.narrow,
     sizes: Sequence[int] = (narrow.M, narrow.K, narrow.N),
 ) -> Program:
-    """Return a function and the shapes of two matrices of an element type."""
+    """Return a matmul function and an example for it: two matrices of an element type, with sizes M, K and N."""
     return function, (narrow.shape(kind, *sizes[:2]), narrow.shape(kind, *sizes[1:]))
 
 
 def compile_bundles(function: Callable[..., Any], example: tuple[Any, ...]) -> Captures:
-    """Compile a matmul for several generations of TPUs, with its bundles."""
+    """Compile a function for three generations of TPUs, with its bundles."""
     return capture_all(function, *example, targets=GENERATIONS, machine=True, passes=False)
 
 
 def compile_types() -> dict[str, Captures]:
-    """Compile a matmul of each element type for several generations of TPUs.
+    """Compile a matmul of each element type for three generations of TPUs; return the captures by label.
 
     Raises:
         TargetUnavailableError: The TPU compiler is missing.
@@ -147,7 +147,7 @@ def compile_types() -> dict[str, Captures]:
 
 
 def count_streams(captures: Mapping[str, Captures]) -> dict[str, dict[str, Counter[str]]]:
-    """Count the operations that send rows through the matrix units, by matmul, generation and element type."""
+    """Return the number of operations that send rows through matrix units, by matmul, generation and element type."""
     return {
         name: {target: matrix_units.count_types(capture, "vmatmul") for target, capture in programs.items()}
         for name, programs in captures.items()
@@ -155,7 +155,7 @@ def count_streams(captures: Mapping[str, Captures]) -> dict[str, dict[str, Count
 
 
 def show_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> str:
-    """Return the counts of `count_streams` as a table, HTML."""
+    """Return an HTML table of the counts of `count_streams`."""
     rows = [
         (
             markdown.escape(name),
@@ -170,7 +170,7 @@ def show_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> str:
 
 
 def check_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> None:
-    """Check the element types and numbers of the operations that send rows through the matrix units."""
+    """Assert the element types and relative numbers in the result of `count_streams`."""
     wide = {target: streams["bfloat16"][target]["bf16"] for target in GENERATIONS}
     for target in GENERATIONS:
         assert dict(streams["float32"][target]) == dict(streams["bfloat16"][target]) == {"bf16": wide[target]}
@@ -187,7 +187,7 @@ def check_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> None:
 
 
 def check_squares() -> None:
-    """Check that square matrices of a different size go through the matrix units in the same types."""
+    """Compile matmuls of larger square matrices for TPUs, and assert in which types the matrix units take them."""
     for kind, function, types in (
         (jnp.float32, narrow.narrow, ("bf16", "bf16", "bf16")),
         (jnp.float8_e4m3fn, narrow.narrow, ("f32", "f32", "f8e4m3fn")),
@@ -199,7 +199,7 @@ def check_squares() -> None:
 
 
 def check_memory(captures: Mapping[str, Captures]) -> None:
-    """Check that eight-bit arguments occupy half the memory, and that the CPU converts them in temporary memory."""
+    """Assert that eight-bit arguments occupy half the memory, and that the CPU converts them in temporary memory."""
     for kind, sizes in (
         (jnp.float8_e4m3fn, (256, 512, 1024)),
         (jnp.float8_e5m2, (256, 512, 1024)),

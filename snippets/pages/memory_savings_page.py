@@ -37,7 +37,7 @@ STACK = "f32[16,1024,256]"
 
 
 def show_aliased(undonated: Captures, donated: Captures) -> str:
-    """Return a table of the aliased bytes and the peak on each target, without and with donation."""
+    """Return a Markdown table of the aliased bytes and the peak on each target, without and with donation."""
     rows = []
     for target, after in donated.items():
         before = undonated[target].memory
@@ -48,7 +48,7 @@ def show_aliased(undonated: Captures, donated: Captures) -> str:
 
 
 def check_aliased(undonated: Captures, donated: Captures) -> None:
-    """Check that only the donated program aliases memory, and exactly the size of its state."""
+    """Assert that only the donated program aliases memory, and exactly the size of its results."""
     for target, after in donated.items():
         before = undonated[target]
         assert before.memory.aliased == 0
@@ -59,7 +59,7 @@ def check_aliased(undonated: Captures, donated: Captures) -> None:
 
 
 def compile_donations() -> tuple[Captures, list[str]]:
-    """Compile a program that donates an argument of each sort; return its captures and JAX's warnings."""
+    """Compile a program that donates an argument for each entry of `DONATIONS`; return captures and JAX's warnings."""
 
     def take(*arguments: jax.Array) -> tuple[jax.Array, ...]:
         """Return a result for each argument, with the type and shape in `DONATIONS`."""
@@ -84,7 +84,7 @@ def list_reused(program: Capture) -> set[int]:
 
 
 def show_donations(captures: Captures) -> str:
-    """Return a table of the sorts of donation, with the targets that use the donated memory."""
+    """Return an HTML table of the kinds in `DONATIONS`, with `used` or `not used` for each target."""
 
     def format_type(dtype: str, shape: Sequence[int]) -> str:
         return markdown.code(f"{dtype}[{','.join(map(str, shape))}]")
@@ -101,7 +101,7 @@ def show_donations(captures: Captures) -> str:
 
 
 def check_donations(captures: Captures, messages: Sequence[str]) -> None:
-    """Check which donations are used, and about which JAX warns.
+    """Assert, on given captures and warnings, which donations are used, and about which JAX warns.
 
     XLA uses donated memory if the result at the same position has as many bytes, including padding, and as many
     elements. JAX warns about an argument if no result has as many elements.
@@ -134,7 +134,7 @@ def count_table_copies(program: Capture, *, entry: bool) -> int:
 
 
 def list_removed(program: Capture) -> list[Decision]:
-    """Return the decisions that remove copies of the table between one iteration and the next."""
+    """Return the logged decisions that remove copies of the table between one iteration and the next."""
     inside = {
         decision.instruction
         for decision in find_decisions(program, "copy-values")
@@ -144,7 +144,7 @@ def list_removed(program: Capture) -> list[Decision]:
 
 
 def show_updated(program: Capture) -> str:
-    """Return the allocation of the updated table: its first line, and its values with the table's shape."""
+    """Return a listing of the updated table's allocation: its first line, and its values with the table's shape."""
     allocations = re.split(r"\n(?=allocation )", program.buffers)
     updates = r"value: <\d+ \S*dynamic-update-slice|dynamic_update_slice_fusion"
     head, *values = next(text for text in allocations if re.search(updates, text)).splitlines()
@@ -153,7 +153,7 @@ def show_updated(program: Capture) -> str:
 
 
 def check_loop(loop: Captures, donated: Captures) -> None:
-    """Check the copies of the table inside and outside the loop, without and with donation."""
+    """Assert the number of copies of the table inside and outside the loop, without and with donation."""
     for target, program in loop.items():
         after = donated[target]
         copies = [count_table_copies(version, entry=entry) for version in (program, after) for entry in (False, True)]
@@ -176,7 +176,7 @@ def check_loop(loop: Captures, donated: Captures) -> None:
 
 
 def check_returned_twice(both: Captures, scan: Captures) -> None:
-    """Check the copies if the changed and the original table are returned, and that a scan copies no table."""
+    """Assert the copies if the changed and the original table are returned, and that a scan copies no table."""
     for program in both.values():
         outputs = [a for a in list_allocations(program) if (a.kind, a.size) == ("output", program.memory.arguments)]
         assert len(outputs) == 2
@@ -194,13 +194,13 @@ def check_returned_twice(both: Captures, scan: Captures) -> None:
 
 
 def list_stacks(program: Capture) -> list[str]:
-    """Return the stacks that the loop of the forward pass fills for the backward pass."""
+    """Return the shape of each stack that the forward pass's loop fills for the backward pass, all equal to `STACK`."""
     forward = next(instruction for instruction in program.module.walk() if instruction.opcode == "while")
     return [leaf.plain for leaf in forward.shape.leaves() if leaf.plain == STACK]
 
 
 def check_checkpoint(plain: Captures, again: Captures) -> None:
-    """Check the stacks, the matmuls and the memory of a gradient without and with jax.checkpoint."""
+    """Assert the stacks, the matmuls and the memory of a gradient without and with jax.checkpoint."""
     memory = [count_bytes(captures, "temporary") for captures in (plain, again)]
     for target in plain:
         assert (len(list_stacks(plain[target])), len(list_stacks(again[target]))) == (4, 1)
@@ -211,18 +211,18 @@ def check_checkpoint(plain: Captures, again: Captures) -> None:
 
 
 def count_product(program: Capture) -> int:
-    """Return the bytes of the largest value."""
+    """Return the bytes of the largest value in the memory plan, the result of one matmul."""
     return max(value.size for a in list_allocations(program) for value in a.values)
 
 
 def list_remade(program: Capture) -> list[str]:
-    """Return the names of the instructions that compute a value again."""
+    """Return the names of ENTRY's instructions that compute a value again, which contain `.remat`."""
     # XLA appends `.remat` to the name of an instruction that it computes again.
     return [instruction.name for instruction in program.module.entry if ".remat" in instruction.name]
 
 
 def show_remade(fits: Capture, large: Capture, silence: str) -> str:
-    """Return a table of the memory of a program at two sizes, and the compilers' logs, folded.
+    """Return a Markdown table of a program's memory at two sizes, and a fold with quotes from the compilers' logs.
 
     Args:
         fits: The program at the smaller size.
@@ -249,12 +249,12 @@ def show_remade(fits: Capture, large: Capture, silence: str) -> str:
 
 
 def list_fitting(program: Capture) -> list[Decision]:
-    """Return the decisions that the whole module fits in memory."""
+    """Return the logged decisions that the module `jit_used_twice` fits in memory."""
     return [decision for decision in find_decisions(program, "fits") if decision.module == "jit_used_twice"]
 
 
 def check_remade(fits: Capture, large: Capture) -> None:
-    """Check that the pass changes only the large program, which then stores one result instead of two."""
+    """Assert that rematerialization changes only the large program, which then stores one result instead of two."""
     runs = [{run.name: run.changed for run in program.runs} for program in (fits, large)]
     assert [changes["rematerialization"] for changes in runs] == [False, True]
     assert [len(list_remade(program)) for program in (fits, large)] == [0, 1]

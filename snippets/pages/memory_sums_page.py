@@ -33,11 +33,11 @@ FIELDS = {
     ),
     "peak_memory_in_bytes": ("peak", "a different number on each target, see the next section"),
 }
-"""The name in a capture and the meaning of each field of `memory_analysis()`."""
+"""For each field of `memory_analysis()`: its name in `Capture.memory`, and its meaning."""
 
 
 def measure(x: jax.Array) -> jax.Array:
-    """Scale by numbers that are part of the program."""
+    """Multiply `x` by `RULER`, a constant of 16 KiB that becomes part of the program."""
     return x * RULER
 
 
@@ -58,7 +58,7 @@ def count_needed(program: Capture) -> int:
 
 
 def count_constants(program: Capture) -> int:
-    """Return the bytes of the constants."""
+    """Return the bytes of the constants in the memory plan."""
     return sum(a.size for a in list_allocations(program) if a.kind == "constant")
 
 
@@ -68,7 +68,7 @@ def count_main_memory(program: Capture) -> int:
 
 
 def list_main_temporaries(program: Capture) -> list[Allocation]:
-    """Return the temporary allocations in main memory."""
+    """Return the memory plan's temporary allocations in main memory."""
     return [a for a in list_allocations(program) if a.color == 0 and a.kind == "temporary"]
 
 
@@ -80,12 +80,12 @@ def count_tables(program: Capture) -> int:
 
 
 def count_unlisted(program: Capture) -> int:
-    """Return the bytes of main memory in the plan that are neither in the sum nor constants."""
+    """Return the bytes of main memory in the plan that are neither in `count_needed` nor constants."""
     return count_main_memory(program) - count_needed(program) - count_constants(program)
 
 
 def show_sums(programs: Programs) -> str:
-    """Return a folded table of the sum and the peak of each program on each target."""
+    """Return a folded HTML table of the result of `count_needed` and the peak of each program on each target."""
     targets = next(iter(programs.values()))
     columns = [f"{title(target)}, {number}" for target in targets for number in ("sum", "peak")]
     rows = []
@@ -97,7 +97,7 @@ def show_sums(programs: Programs) -> str:
 
 
 def check_sums(programs: Programs, attention: Capture) -> None:
-    """Check that the sum and the constants equal the plan, except for temporary memory of the TPU.
+    """Assert that needed memory and constants add up to the plan, except for temporary memory of the TPU.
 
     Args:
         programs: The captures of each program, including `measure`.
@@ -112,7 +112,7 @@ def check_sums(programs: Programs, attention: Capture) -> None:
 
 
 def check_peak_numbers(programs: Programs) -> None:
-    """Compare the peak of each program with its sum, and check the size of the TPU's code."""
+    """Assert the relation of each program's peak to its other numbers, by target, and the size of the TPU's code."""
     programs["chain"].require()
     for captures in programs.values():
         for target, program in captures.items():
@@ -130,7 +130,7 @@ def check_peak_numbers(programs: Programs) -> None:
 
 
 def check_stats(chain: Captures, gradient: Captures, constant: Captures) -> None:
-    """Check the fields and the total of `memory_analysis()`, and the sizes of arguments and results."""
+    """Assert the fields and the total of `memory_analysis()`, and the sizes of arguments and results."""
     for function, example, program in (
         (buffers.chain, buffers.PROGRAMS["chain"][1], chain["cpu"]),
         (measure, (RULER,), constant["cpu"]),

@@ -1,4 +1,4 @@
-"""The timetable of the reading plan, and the checks of its takeaways."""
+"""The timetable of the one-day reading plan, and checks of the plan's main statements about XLA."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 def list_times(plan: Iterable[Part]) -> Iterator[str]:
-    """Yield the parts of a plan as list items that begin with their starting time."""
+    """Yield the parts of a plan as Markdown list items that begin with their starting times, from 0:00."""
     start = 0
     for part in plan:
         clock = f"{start // 60}:{start % 60:02}"
@@ -48,7 +48,7 @@ def list_times(plan: Iterable[Part]) -> Iterator[str]:
 
 
 def check_targets(captures: Captures) -> None:
-    """Check that targets compile one StableHLO differently, and that a running sum is lowered differently for CUDA."""
+    """Assert that targets compile one StableHLO differently, and that a running sum is lowered differently for CUDA."""
     programs = list(captures.values())
     assert len({program.stablehlo for program in programs}) == 1
     assert len({len(program.runs) for program in programs}) == len(programs)
@@ -63,7 +63,7 @@ def _list_opcodes(function: Callable[..., Any], argument: jax.ShapeDtypeStruct) 
 
 
 def check_floats() -> None:
-    """Check that XLA keeps `x * 0` for floats but not for integers, and removes `x + 0` for floats."""
+    """Compile and run for the CPU; assert that XLA keeps `x * 0` only for floats, and removes `x + 0` for floats."""
     # Infinity times 0 is not a number, so a compiler must not replace the product of floats by 0.
     assert np.isnan(jax.jit(lambda x: x * 0)(np.float32(np.inf)))
     for dtype in (jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32, jnp.int8):
@@ -76,7 +76,7 @@ def check_floats() -> None:
 
 
 def check_layouts(captures: Captures) -> None:
-    """Check that layouts are assigned before the first fusion, and that the layout of an argument is respected."""
+    """Assert that layouts are assigned before the first fusion, and that the CPU respects a layout of an argument."""
     for target, program in captures.items():
         names = [run.name for run in program.runs]
         fusing = next(step for step in program.passes if "fusion" in step.module.opcode_counts())
@@ -92,7 +92,7 @@ def check_layouts(captures: Captures) -> None:
 
 
 def check_compiles() -> None:
-    """Check that a new shape compiles again, and that new values of the same shape do not."""
+    """Call a jitted function, and assert that a new shape compiles again, but new values of the same shape do not."""
     compiles = []
 
     def listen(event: str, *_: object, **__: object) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def dump_files(function: Callable[..., Any], example: Sequence[object], **options: bool) -> dict[str, bytes]:
-    """Return the files of a dump by name."""
+    """Compile a function with a dump, and return the bytes of its files by name; options go to the compiler."""
     with tempfile.TemporaryDirectory() as place:
         jax.jit(function).lower(*example).compile(compiler_options={"xla_dump_to": place, **options})
         return {path.name: path.read_bytes() for path in Path(place).iterdir()}
@@ -35,7 +35,7 @@ def read_module(files: dict[str, bytes], name: str) -> Capture:
 
 
 def check_passes() -> None:
-    """Check that memory and kernels can be read without the modules between passes, and from protocol buffers alone."""
+    """Assert that memory and kernels can be read from a dump without its passes, and from `.pb` files alone."""
     files = dump_files(layernorm.layernorm, layernorm.EXAMPLE, xla_dump_hlo_as_text=True, xla_dump_hlo_as_proto=True)
     for selection in (files, {name: content for name, content in files.items() if name.endswith(".pb")}):
         capture = read_module(selection, "layernorm")
@@ -46,7 +46,7 @@ def check_passes() -> None:
 
 
 def check_elements() -> None:
-    """Check that tuple elements become instructions, as in XLA's parser, and that no kernel reads a whole tuple."""
+    """Dump an RNN; assert that its tuple elements become instructions when read, and that no kernel reads a tuple."""
     files = dump_files(rnn.rnn, rnn.EXAMPLE, xla_dump_hlo_as_text=True)
     module = read_module(files, "rnn").module
     (dump,) = (text.decode() for name, text in files.items() if name.endswith("after_optimizations.txt"))

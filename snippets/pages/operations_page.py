@@ -1,4 +1,4 @@
-"""The programs and checks of the page Operations."""
+"""Compilations, tables and checks of the page about HLO operations."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 FOUR = {"cpu": "cpu:4", "h100": "h100:4", "tpu-v5e": "tpu-v5e:2x2"}
 INVERSE = {"acos", "acosh", "asin", "asinh", "atanh", "cosh", "sinh"}
-"""The inverse and hyperbolic functions that JAX lowers to one operation of CHLO each."""
+"""The opcodes of the inverse and hyperbolic functions that JAX lowers to one operation of CHLO each."""
 
 
 def compile_family(family: ModuleType, mesh: Mapping[str, int] | None = None) -> Iterator[tuple[str, Capture]]:
-    """Yield each program of a module with its name, compiled for each target.
+    """Compile each program of a module for its targets; yield the program's name with each capture.
 
     Args:
         family: A module with `PROGRAMS`, and with `ONLY` if a program is limited to some targets.
-        mesh: The axes of a mesh of four devices.
+        mesh: The axes of a mesh of four devices; None compiles for one device.
     """
     for name, (function, example) in family.PROGRAMS.items():
         targets = [FOUR[target] if mesh else target for target in getattr(family, "ONLY", {}).get(name, USUAL)]
@@ -39,7 +39,7 @@ def compile_family(family: ModuleType, mesh: Mapping[str, int] | None = None) ->
 
 
 def check_replacement(one: Captures) -> None:
-    """Check that each compiler removes, adds and keeps opcodes, and that only the TPU has no dot."""
+    """Assert that each compiler removes, adds and keeps opcodes, and that only the TPU has no dot."""
     one.require()
     opcodes_after = {target: set(capture.module.opcode_counts()) for target, capture in one.items()}
     before = set(one["cpu"].unoptimized_module.opcode_counts())
@@ -50,7 +50,7 @@ def check_replacement(one: Captures) -> None:
 
 
 def show_counts(one: Captures) -> str:
-    """Return a table that counts the opcodes before the passes, and after the passes on each target."""
+    """Return a Markdown table of the number of instructions by opcode, before the passes and after them by target."""
     modules = [one["cpu"].unoptimized_module, *(capture.module for capture in one.values())]
     counts = [module.opcode_counts() for module in modules]
     names = [name for name in CATEGORY if any(name in count for count in counts)]
@@ -59,7 +59,7 @@ def show_counts(one: Captures) -> str:
 
 
 def check_counts(one: Captures) -> None:
-    """Check the opcodes of the layer on each target, and that the TPU copies the weights into on-chip memory."""
+    """Assert the opcodes of the layer on each target, and that the TPU copies the weights into on-chip memory."""
     before = one["cpu"].unoptimized_module.opcode_counts()
     after = [one[target].module.opcode_counts() for target in USUAL]
     tpu = after[-1]
@@ -79,7 +79,7 @@ def check_counts(one: Captures) -> None:
 
 
 def show_sizes(sizes: Mapping[str, int], quoted: Mapping[str, int]) -> str:
-    """Return a table of the number of opcodes by category, next to the figures in a claim.
+    """Return a Markdown table of the number of opcodes by category, next to the figures in a claim.
 
     Args:
         sizes: The number of opcodes of each category.
@@ -96,7 +96,7 @@ def show_sizes(sizes: Mapping[str, int], quoted: Mapping[str, int]) -> str:
 
 
 def check_imported(catalog: OpcodeCatalog) -> None:
-    """Check the inverse and hyperbolic functions in each compiler's input, and that no two outputs are alike."""
+    """Assert the inverse and hyperbolic functions in each compiler's input, and that no two outputs are alike."""
     gets = [INVERSE & catalog.opcodes_at(target, "before") for target in USUAL]
     assert gets == [set(), INVERSE, {"acos", "cosh", "sinh"}]
     function, example = opcodes.PROGRAMS["transcendental"]
@@ -110,7 +110,7 @@ def check_imported(catalog: OpcodeCatalog) -> None:
 
 
 def check_replaced(catalog: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]) -> None:
-    """Check the expanded opcodes, the library calls in the compiler's input, and the new bitcasts."""
+    """Assert which opcodes in the catalog passes expand or create, and the cuSOLVER calls in the H100's input."""
     expansions = [("batch-norm-training", target) for target in USUAL]
     expansions += [(opcode, target) for opcode in ("logistic", "rng-bit-generator") for target in ("cpu", "h100")]
     assert all("expander" in catalog.removed_by(opcode, target) for opcode, target in expansions)
@@ -125,7 +125,7 @@ def check_replaced(catalog: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]
 
 
 def check_odd_operands() -> None:
-    """Check results for NaN, halves, signs and zeros on the CPU, and loop states and fusions in modules."""
+    """Assert the CPU's results for NaN, halves, signs and zeros, the states of loops, and the TPU's nested fusions."""
     nan, one, half = numpy.float32("nan"), numpy.float32(1), numpy.float32(2.5)
     assert (int(lax.div(-7, 2)), int(lax.rem(-7, 2))) == (-3, -1)
     assert all(numpy.isnan(result) for result in (lax.max(nan, one), lax.min(one, nan), lax.sign(nan)))

@@ -29,7 +29,7 @@ PACKAGES = {
 
 
 def show_packages(others: Mapping[str, Record]) -> str:
-    """Return a table of the package of each compiler, its version, and the bound on its error."""
+    """Return a Markdown table of each compiler's package, its recorded version, and the bound on its error."""
     return markdown.table(
         ["compiler", "package", "version", "difference below"],
         [
@@ -45,7 +45,7 @@ def show_packages(others: Mapping[str, Record]) -> str:
 
 
 def check_layer(others: Mapping[str, Record], xla: Captures) -> None:
-    """Check that TVM, IREE and ONNX Runtime run one kernel for the layer, and Inductor and XLA a matmul and a loop.
+    """Assert that TVM, IREE and ONNX Runtime run one kernel for the layer, and Inductor and XLA a matmul and a loop.
 
     Args:
         others: The records of the other compilers, by name.
@@ -67,7 +67,7 @@ def check_layer(others: Mapping[str, Record], xla: Captures) -> None:
 
 
 def find_innermost(assembly: str) -> str:
-    """Return the lines of the first loop, from a label to the jump back to it, or all lines if there is no loop."""
+    """Return the lines of the first loop in assembly, from a label to the jump back to it, or all without a loop."""
     lines = assembly.splitlines()
     for at, line in enumerate(lines):
         label = f"{line.split()[-1]}:"
@@ -78,7 +78,7 @@ def find_innermost(assembly: str) -> str:
 
 
 def show_excerpt(text: str, language: str, most: int = 12) -> str:
-    """Return the first lines of a listing, followed by the whole listing in a fold."""
+    """Return the first `most` lines of a text as a listing, followed by a fold of the whole text if it is longer."""
     lines = text.splitlines()
     if len(lines) <= most:
         return markdown.fence(text, language)
@@ -87,7 +87,7 @@ def show_excerpt(text: str, language: str, most: int = 12) -> str:
 
 
 def show_steps(label: str, counts: Mapping[str, Mapping[str, object]]) -> str:
-    """Return a table with a row for each step of a compiler and a column for each program.
+    """Return a Markdown table with a row for each step of a compiler and a column for each program.
 
     Args:
         label: The heading of the first column.
@@ -101,7 +101,7 @@ def show_steps(label: str, counts: Mapping[str, Mapping[str, object]]) -> str:
 
 
 def show_patterns(tvm: Record) -> str:
-    """Return a table of the operators of each program, by the pattern that TVM finds for them."""
+    """Return an HTML table of the operators of each program, by the pattern that TVM found for them (recorded)."""
     patterns = tvm.facts["patterns"]
     kinds = sorted({kind for operators in patterns.values() for kind in operators.values()}, reverse=True)
     rows = [
@@ -115,7 +115,7 @@ def show_patterns(tvm: Record) -> str:
 
 
 def check_tvm(tvm: Record) -> None:
-    """Check that TVM makes one loop nest of each group, plans memory, and deploys without its compiler."""
+    """Assert, on TVM's record, one loop nest for each group, its memory plans, and deployment without its compiler."""
     launches = tvm.facts["launches"]
     assert launches["layer"]["LegalizeOps"] == tvm.texts["layer/LegalizeOps"].count("@T.prim_func") == 3
     assert launches["layer"]["FuseOps"] == tvm.texts["layer/FuseTIR"].count("@T.prim_func") == 1
@@ -132,7 +132,7 @@ def check_tvm(tvm: Record) -> None:
 
 
 def show_imports(tvm: Record) -> str:
-    """Return a table of the errors of TVM's StableHLO importer, with the programs that raise them."""
+    """Return an HTML table of the recorded errors of TVM's StableHLO importer, with the programs that raise them."""
     errors = tvm.facts["stablehlo"]
     rows = [
         (" ".join(markdown.code(given.TITLES[program]) for program in errors if errors[program] == error), error)
@@ -142,7 +142,7 @@ def show_imports(tvm: Record) -> str:
 
 
 def show_targets(iree: Record) -> str:
-    """Return a table of the result of compiling with IREE, for each target that was tried."""
+    """Return an HTML table of the recorded result of compiling with IREE, for each target that was tried."""
     return markdown.cards(
         ["target", "result"],
         [(markdown.code(target), _describe_outcome(outcome)) for target, outcome in iree.facts["targets"].items()],
@@ -160,7 +160,7 @@ def _describe_outcome(outcome: Mapping[str, Any]) -> str:
 
 
 def check_iree(iree: Record) -> None:
-    """Check that one kernel ran with one row and with many, and that IREE rejected one of the targets."""
+    """Assert, on IREE's record, that one kernel ran with one row and with many, and that one target was rejected."""
     facts = iree.facts
     assert facts["any rows"]["ran with"][0] == 1 < facts["any rows"]["ran with"][-1]
     assert len(facts["any rows"]["kernels"]) == 1
@@ -173,7 +173,7 @@ def check_iree(iree: Record) -> None:
 
 
 def check_patterns(onnxruntime: Record) -> None:
-    """Check the GELUs, layer norms and softmaxes that ONNX Runtime recognizes, and that no level adds nodes."""
+    """Assert which recorded GELUs, layer norms and softmaxes ONNX Runtime recognizes, and that no level adds nodes."""
     facts = onnxruntime.facts
     nodes = {constant: len(gelu_["operators"]) for constant, gelu_ in facts["gelus"].items()}
     assert len(nodes) == 5
@@ -189,7 +189,7 @@ def check_patterns(onnxruntime: Record) -> None:
 
 
 def check_gelus() -> None:
-    """Check that XLA makes one kernel of a GELU on each target, for each way to write it."""
+    """Compile three ways to write a GELU, and assert that XLA makes one kernel of each on each target."""
     import jax
     import jax.numpy as jnp
 
@@ -204,7 +204,7 @@ def check_gelus() -> None:
 
 
 def show_division(openvino: Record) -> str:
-    """Return a table of the nodes of a model, with the execution provider that runs them."""
+    """Return an HTML table of the recorded nodes of three models, with the execution provider that ran each node."""
     divided = openvino.facts["divided"]
     rows = {
         "an <code>Abs</code> in the middle": divided["by Abs"],
@@ -227,7 +227,7 @@ def show_division(openvino: Record) -> str:
 
 
 def check_division(openvino: Record) -> None:
-    """Check that one operator that OpenVINO does not support splits the model into three parts."""
+    """Assert, on OpenVINO's record, that one operator that it does not support splits the model into three parts."""
     divided = openvino.facts["divided"]
     parts = [node["provider"].removesuffix("ExecutionProvider") for node in divided["by Unique"]]
     assert parts == ["OpenVINO", "CPU", "OpenVINO"]
@@ -235,7 +235,11 @@ def check_division(openvino: Record) -> None:
 
 
 def list_quicker(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
-    """Return the compilers that took less time than XLA, by program, in the order of their times."""
+    """Return the compilers that took less time than XLA, by program, the fastest first.
+
+    Args:
+        ratios: The recorded time divided by XLA's time, by program and compiler.
+    """
     return {
         program: sorted((way for way in by_way if by_way[way] < 1), key=lambda way: by_way[way])
         for program, by_way in ratios.items()
@@ -243,7 +247,7 @@ def list_quicker(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[st
 
 
 def check_speeds(speeds: Mapping[str, Mapping[str, Iterable[float]]], won: Iterable[str]) -> None:
-    """Check the compilers that took less time than XLA, beyond the middle half of the rounds.
+    """Assert which compilers took less or more time than XLA in the recorded rounds, beyond their middle half.
 
     Args:
         speeds: The quartiles of the time divided by XLA's time, by program and compiler.
@@ -265,7 +269,7 @@ def check_speeds(speeds: Mapping[str, Mapping[str, Iterable[float]]], won: Itera
 
 
 def check_launches(xla: Mapping[str, Captures], onnxruntime: Record, iree: Record) -> None:
-    """Check that XLA on the CPU launches at least as many kernels of each program as ONNX Runtime and IREE."""
+    """Assert that XLA on the CPU launches at least as many kernels of each program as recorded for the other two."""
     own = {program: len(list_kernels(xla[program]["cpu"])) for program in given.SHAPES}
     theirs = {program: len(onnxruntime.kernels[program]) for program in given.SHAPES}
     for program, count in own.items():
@@ -277,7 +281,7 @@ def check_launches(xla: Mapping[str, Captures], onnxruntime: Record, iree: Recor
 
 
 def check_pallas() -> None:
-    """Check that a Pallas kernel is a single custom call in the StableHLO for a TPU."""
+    """Lower a Pallas kernel for a TPU, and assert that its StableHLO is a single custom call."""
     import jax
     from jax.experimental import pallas
 

@@ -22,7 +22,7 @@ _ARITHMETIC = {"dot", "convolution", "reduce", "add", "maximum"}
 
 
 def find_around(capture: Capture, name: str) -> tuple[Module, Module]:
-    """Return the modules before and after the first run in which the named pass changed the module."""
+    """Return the modules before and after the first run in which the pass `name` changed the module."""
     place = capture.pass_names.index(name)
     return capture.passes[place - 1].module, capture.passes[place].module
 
@@ -43,18 +43,18 @@ def list_fusions(captures: Iterable[Capture], kind: str = "") -> list[tuple[Inst
 
 
 def list_arithmetic(capture: Capture) -> list[list[str]]:
-    """Return the arithmetic opcodes of a layer inside each fusion of ENTRY."""
+    """Return the arithmetic opcodes inside each fusion of ENTRY, such as `dot` and `add`, sorted."""
     return [sorted(_ARITHMETIC & opcodes) for _, opcodes in list_fusions([capture])]
 
 
 def list_sharing(capture: Capture, value: str) -> list[str]:
-    """Return all values that share the first allocation with `value`, in the order of the memory plan."""
+    """Return the names of all values in the first allocation that contains `value`, in the order of the memory plan."""
     plan = [[part.instruction for part in row.values] for row in parse_buffers(capture.buffers).allocations]
     return next(names for names in plan if value in names)
 
 
 def find_launches(capture: Capture, line: int, *opcodes: str) -> set[str]:
-    """Return the launches that contain an instruction from a source line with one of the opcodes."""
+    """Return the names of the launches that contain an instruction from a source line with one of the opcodes."""
     module = capture.module
     instructions = [
         instruction
@@ -79,7 +79,7 @@ def _has_line(capture: Capture, instruction: Instruction, line: int) -> bool:
 
 
 def count_by_key() -> dict[str, int]:
-    """Return the number of compilations of a call whose cache key differs in one part, by the name of that part."""
+    """Call a jitted function with one part of its cache key changed; return the compilations of each call, by part."""
 
     def double(tree: Mapping[str, jax.Array]) -> jax.Array:
         return tree["a"] * 2
@@ -109,7 +109,7 @@ def count_by_key() -> dict[str, int]:
 
 
 def show_inliners(captures: Captures) -> str:
-    """Return a table of the pass that removes the last `call`, by target."""
+    """Return a Markdown table of the pass that removes the last `call` instruction, and its pipeline, by target."""
     rows = []
     for target, it in captures.items():
         step = next(step for step in it.passes if "call" not in step.module.opcode_counts())

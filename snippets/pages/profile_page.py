@@ -22,30 +22,30 @@ BLOCK = "transformer_block.py"
 
 
 def find_place(row: Mapping[str, Any]) -> str:
-    """Return the file and line of a row of a profile, or an empty string."""
+    """Return the file and line of a profile's row as `FILE:LINE`, or an empty string if it has no file."""
     return f"{Path(row['file']).name}:{row['line']}" if row["file"] else ""
 
 
 def find_layer(row: Mapping[str, Any]) -> str:
-    """Return the number of the attention layer in the path of a row of a profile."""
+    """Return, as text, the number of the layer in the path of a row of a profile, as in `x_layers_3`."""
     (number, *_) = re.findall(r"x_layers_(\d+)", row["op_name"])
     return str(number)
 
 
 def count_launches(capture: Capture) -> Counter[int]:
-    """Return the number of launches for each line of the block, with line 0 for launches without a line."""
+    """Return the number of launches by line of `transformer_block.py`; 0 counts launches from other files' lines."""
     instructions = (kernel.instruction for kernel in list_kernels(capture) if kernel.instruction)
     chains = (capture.frames[instruction.stack_frame] for instruction in instructions if instruction.stack_frame)
     return Counter(next((frame.line for frame in chain if frame.file.endswith(BLOCK)), 0) for chain in chains)
 
 
 def read_line(capture: Capture, number: int) -> str:
-    """Return the text of one line of the transformer block."""
+    """Return the text of the line with this number, from 1, of the transformer block."""
     return capture.sources[f"snippets/programs/{BLOCK}"].splitlines()[number - 1]
 
 
 def show_launches(gpu: Mapping[str, Any]) -> str:
-    """Return a table of the longest launches in a GPU profile, with the line and path of each."""
+    """Return a Markdown table of the recorded rows of a GPU profile: launch, microseconds, line, and path."""
     rows = [
         (
             markdown.code(row["op"]),
@@ -64,7 +64,12 @@ def _code(text: str) -> str:
 
 
 def check_sharing(gpu: Mapping[str, Any], symbol: str) -> None:
-    """Check that the first row computes the logits, that rows share code, and that only collectives have no line."""
+    """Assert that the profile's first row computes the logits, rows share code, and only collectives have no line.
+
+    Args:
+        gpu: The recorded profile.
+        symbol: The launch whose code several layers share.
+    """
     first, *_ = gpu["rows"]
     assert first["opcode"] == "custom-call"
     assert "logits" in first["op_name"]
@@ -74,7 +79,7 @@ def check_sharing(gpu: Mapping[str, Any], symbol: str) -> None:
 
 
 def check_scopes(programs: Captures) -> None:
-    """Check that the path of each launch contains a scope, and that the opcodes are the same without scopes."""
+    """Assert that the path of each launch contains a scope, and that the opcodes are the same without scopes."""
     import jax
 
     for program in programs.values():
@@ -93,7 +98,7 @@ def check_scopes(programs: Captures) -> None:
 
 
 def measure_lines(events: list[Mapping[str, Any]], capture: Capture) -> Counter[str]:
-    """Return the total time of a profile's events for each line of Python."""
+    """Return the total duration of a profile's events for each line of Python, in the profile's unit (microseconds)."""
     times: Counter[str] = Counter()
     for event in events:
         # In the trace format, X marks a complete event; only these have a duration.
@@ -103,7 +108,7 @@ def measure_lines(events: list[Mapping[str, Any]], capture: Capture) -> Counter[
 
 
 def find_source_line(capture: Capture, name: str) -> str:
-    """Return the file and line of an instruction of the entry computation, or an empty string."""
+    """Return the innermost `FILE:LINE` of the instruction `name` of the entry computation, or an empty string."""
     instruction = capture.module.entry.by_name.get(name)
     chain = capture.frames.get(instruction.stack_frame or 0, ()) if instruction else ()
     return next((f"{Path(frame.file).name}:{frame.line}" for frame in chain), "")

@@ -1,4 +1,4 @@
-"""Tables and measurements of the page of questions: dumps, captured constants, compile phases, memory and copies."""
+"""Lists, tables and counts of the page of questions: dumps, captured constants, compile phases, memory, copies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ print(json.dumps(texts))
 
 
 def list_questions() -> dict[str, list[tuple[str, str]]]:
-    """Return the questions of the page with their anchors, by the title of their group."""
+    """Return pairs (question, anchor) read from the page `docs/questions.md`, by the title of their group."""
     page = _PAGE.read_text(encoding="utf-8")
     groups = re.split(r"^## ", page.split("\n# Questions", 1)[1], flags=re.MULTILINE)[1:]
     return {
@@ -58,7 +58,7 @@ def list_questions() -> dict[str, list[tuple[str, str]]]:
 
 
 def show_texts(texts: Mapping[str, tuple[str, str]]) -> str:
-    """Return an HTML table of texts: the call that returns each, its description, and its first line."""
+    """Return an HTML table of texts: the call that returns each, its description, and 60 letters of its first line."""
     rows = [
         (markdown.code(call), meaning, markdown.code(text.split("\n")[0][:60]))
         for call, (meaning, text) in texts.items()
@@ -67,7 +67,7 @@ def show_texts(texts: Mapping[str, tuple[str, str]]) -> str:
 
 
 def show_parts(fusion: Instruction, copied: Instruction) -> str:
-    """Return a table that explains the parts of a TPU fusion, and the layout of a copy in on-chip memory."""
+    """Return a Markdown table that explains the parts of a TPU fusion, and the layout of a copy in on-chip memory."""
     layouts = [str(it.shape).removeprefix(it.shape.plain) for it in (fusion, copied)]
     rows = [
         (markdown.code(fusion.name), "the name of the value, which other lines use as an operand"),
@@ -102,7 +102,7 @@ def show_inside(capture: Capture, fusion: Instruction, inner: Sequence[Instructi
 
 
 def dump_frames() -> dict[str, str]:
-    """Return the dumped text of the dense layer, by default and with inline stack frames.
+    """Dump the dense layer's HLO text; return it under `by default`, and under `inline` with inline stack frames.
 
     XLA reads the option once per process, so the dumps are made in a new process that has printed nothing before.
     """
@@ -112,12 +112,12 @@ def dump_frames() -> dict[str, str]:
 
 
 def find_line_of(text: str, opcode: str) -> str:
-    """Return the first line of a module that has an instruction with this opcode."""
+    """Return the first line of HLO text that has an instruction with this opcode."""
     return next(line for line in text.splitlines() if f" {opcode}(" in line)
 
 
 def show_frames(dumped: Mapping[str, str]) -> str:
-    """Return a table of the metadata of `maximum` in each dump, without paths and numbers that vary by machine."""
+    """Return a Markdown table of the metadata of `maximum` by dump, without paths and numbers that vary by machine."""
     rows = []
     for name, text in dumped.items():
         line = find_line_of(text, "maximum")
@@ -127,7 +127,7 @@ def show_frames(dumped: Mapping[str, str]) -> str:
 
 
 def list_weighed(log: Sequence[str]) -> dict[str, str]:
-    """Return the first logged GPU fusion that the cost model estimates to save time, and the first to lose time."""
+    """Return the first log line of a GPU fusion that saves time in the cost model (`gains`), and one that `loses`."""
     times = [(line, re.search(r"([\d.]+) us fused, ([\d.]+) us apart", line)) for line in log]
     pairs = [(line, float(match[1]) - float(match[2])) for line, match in times if match]
     return {
@@ -137,7 +137,7 @@ def list_weighed(log: Sequence[str]) -> dict[str, str]:
 
 
 def show_constants(programs: Mapping[str, tuple[Lowered, Any]]) -> str:
-    """Return a table of program sizes with closed-over weights and with weights as an argument.
+    """Return a Markdown table of sizes in bytes with closed-over weights and with weights as an argument.
 
     Args:
         programs: The place of the weights, to the lowered program and the memory analysis of its executable.
@@ -155,7 +155,7 @@ def show_constants(programs: Mapping[str, tuple[Lowered, Any]]) -> str:
 
 
 def list_warnings(make: Callable[[], object], **options: int) -> list[str]:
-    """Return the warnings of a call under options of JAX, and restore the options afterwards."""
+    """Call `make` under options of JAX, return the messages of its warnings, and restore the options."""
     before = {name: getattr(jax.config, name) for name in options}
     for name, value in options.items():
         jax.config.update(name, value)
@@ -171,7 +171,7 @@ def list_warnings(make: Callable[[], object], **options: int) -> list[str]:
 
 
 def list_phases() -> list[str]:
-    """Return the names of the events that JAX times while it compiles a function."""
+    """Compile a function, and return the names of JAX's timed events that contain `/core/compile/`."""
     events: dict[str, float] = {}
 
     def listen(event: str, duration_secs: float, **_: str | int) -> None:
@@ -184,7 +184,7 @@ def list_phases() -> list[str]:
 
 
 def count_logged_phases(*phases: str) -> list[int]:
-    """Return the number of times that JAX logs the end of each phase while it compiles a function."""
+    """Compile a function with `jax.log_compiles`, and return how many times JAX logs the end of each phase."""
     messages: list[str] = []
     listener = logging.Handler()
     listener.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
@@ -197,7 +197,7 @@ def count_logged_phases(*phases: str) -> list[int]:
 
 
 def list_timed_targets(*names: str) -> Iterator[str]:
-    """Yield the targets whose compiler writes pass times into the metadata of a dump."""
+    """Compile the layer for the named targets; yield those whose compiler writes pass times into a dump's metadata."""
     for target in names:
         # The default device selects the compiler, even for hardware that is not present.
         with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
@@ -209,13 +209,13 @@ def list_timed_targets(*names: str) -> Iterator[str]:
 
 
 def add_memory(memory: Memory) -> int:
-    """Return the bytes that one call occupies, without its code."""
+    """Return the bytes that one call occupies: arguments, results and temporary memory, without its code."""
     # An aliased result shares the memory of an argument, which is counted already.
     return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
 
 
 def show_memory(captures: Captures) -> str:
-    """Return a table of the fields of the memory analysis and their sum, by target."""
+    """Return a Markdown table of the transformer block's memory analysis and the result of `add_memory`, by target."""
     fields = ("arguments", "outputs", "aliased", "temporaries", "peak")
     rows = [(name, *(markdown.size(getattr(it.memory, name)) for it in captures.values())) for name in fields]
     total = "arguments + outputs - aliased + temporaries"
@@ -224,6 +224,6 @@ def show_memory(captures: Captures) -> str:
 
 
 def count_copies(capture: Capture, shape: str) -> int:
-    """Return the number of copies of an array in the whole program, including asynchronous copies."""
+    """Return the number of copies of arrays with a shape such as `f32[8]` in the program, also asynchronous ones."""
     # A `copy-start` returns a tuple, so the shape of the array is searched in the text of its shape.
     return sum(it.opcode in {"copy", "copy-start"} and shape in it.shape.plain for it in capture.module.walk())

@@ -31,12 +31,12 @@ FIELDS = {
 
 
 def find_product(capture: Capture) -> Instruction:
-    """Return the fusion of the entry computation that contains the matmul."""
+    """Return the first fusion of the entry computation of kind `kCustom` or `kOutput`, which contains the matmul."""
     return next(fusion for fusion in capture.module.entry if fusion.fusion_kind in {"kCustom", "kOutput"})
 
 
 def read_configuration(instruction: Instruction) -> dict[str, Any]:
-    """Return an instruction's `backend_config`."""
+    """Return an instruction's `backend_config` as parsed JSON; it is empty if there is none."""
     configuration: dict[str, Any] = json.loads(instruction.backend_config or "{}")
     return configuration
 
@@ -47,7 +47,7 @@ def show_configuration(instruction: Instruction) -> str:
 
 
 def read_or_refuse(text: str) -> str:
-    """Return the HLO as XLA's parser prints it, or the parser's error message."""
+    """Parse HLO text, and return it as XLA's parser prints it, or the parser's error message."""
     try:
         return read_back(text)
     except RefusedHloError as refusal:
@@ -60,7 +60,7 @@ def list_planned(capture: Capture) -> list[int]:
 
 
 def check_order(text: str, captures: Captures) -> None:
-    """Check the order of a module's parts: header, tables of frames, then callees before their callers."""
+    """Assert the order of a module's parts: header, tables of frames, then callees before their callers."""
     first, *tables, last = re.findall(r"^(HloModule|[A-Z]\w+s$|ENTRY)", text, re.MULTILINE)
     assert (first, last) == ("HloModule", "ENTRY")
     assert tables == ["FileNames", "FunctionNames", "FileLocations", "StackFrames"]
@@ -73,7 +73,7 @@ def check_order(text: str, captures: Captures) -> None:
 
 
 def show_fields(captures: Captures) -> str:
-    """Return a folded table of the fields in the modules' headers, with their meanings and targets."""
+    """Return a folded table of the fields of `FIELDS` in the modules' headers, with their meanings and targets."""
     rows = [
         (
             f"<code>{field}</code>",
@@ -87,7 +87,7 @@ def show_fields(captures: Captures) -> str:
 
 
 def show_computations(capture: Capture) -> str:
-    """Return a table of a module's computations, with the user and the number of instructions of each."""
+    """Return an HTML table of a module's computations, with the caller and the number of instructions of each."""
     callers = {
         callee: f"{markdown.code(f'{key}=')} of {markdown.code(instruction.name)}, {markdown.code(instruction.opcode)}"
         for instruction in capture.module.walk()
@@ -107,7 +107,7 @@ def show_computations(capture: Capture) -> str:
 
 
 def check_form(capture: Capture) -> None:
-    """Check that each line reads `name = shape opcode(operands)`, that operands are names, and names are unique."""
+    """Assert that each line reads `name = shape opcode(operands)`, that operands are names, and names are unique."""
     for instruction in capture.module.walk():
         pattern = rf"\s+(?:ROOT )?%{re.escape(instruction.name)} = {re.escape(instruction.shape.text)} [a-z-]+\("
         assert re.match(pattern, instruction.text)
@@ -117,7 +117,7 @@ def check_form(capture: Capture) -> None:
 
 
 def check_padding() -> None:
-    """Check that on the TPU, arguments of other ranks and types need the memory of their tiles, which differ."""
+    """Compile for the TPU, and assert that arguments of five ranks and types need the memory of different tiles."""
     import jax
     import jax.numpy as jnp
 
@@ -157,7 +157,7 @@ def show_attributes(captures: Captures) -> str:
 
 
 def check_attributes(captures: Captures) -> None:
-    """Check that a broadcast needs its `dimensions`, and that metadata contains only names and places."""
+    """Assert that a broadcast needs its `dimensions`, and that metadata contains only names and places."""
     broadcast = next(
         instruction
         for instruction in captures["cpu"].module.walk()
@@ -180,7 +180,7 @@ def check_attributes(captures: Captures) -> None:
 
 
 def check_configurations(captures: Captures) -> None:
-    """Check the contents of each target's `backend_config` of the fusion with the matmul."""
+    """Assert the contents of each target's `backend_config` of the fusion with the matmul."""
     captures.require()
     configurations = {target: read_configuration(find_product(capture)) for target, capture in captures.items()}
     assert configurations["cpu"]["fusion_config"] == {"kind": "__ynn_fusion"}
@@ -194,7 +194,7 @@ def check_configurations(captures: Captures) -> None:
 
 
 def read_row(hlo_text: str, table: str, number: int) -> str:
-    """Return one row of a table of Python frames, without its number."""
+    """Return the row with this number of a table such as `StackFrames` in HLO text, without the number, or ''."""
     body = re.search(rf"^{table}\n((?:.+\n)+)", hlo_text, re.MULTILINE)
     row = re.search(rf"^{number} (.*)$", body[1] if body else "", re.MULTILINE)
     return row[1] if row else ""
@@ -221,7 +221,12 @@ def list_frames(hlo_text: str, frame: int) -> list[tuple[str, str, str]]:
 
 
 def check_frames(chain: Sequence[Frame], file: str) -> None:
-    """Check that each frame's line of a file calls the function of the next inner frame."""
+    """Assert that each frame's line of a file calls the function of the next inner frame.
+
+    Args:
+        chain: The frames, the innermost first.
+        file: The path of the source file.
+    """
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     for inner, outer in pairwise(chain):
         calling = " ".join(lines[outer.line - 1 : outer.end_line])
@@ -230,7 +235,7 @@ def check_frames(chain: Sequence[Frame], file: str) -> None:
 
 
 def measure_argument(columns: int) -> tuple[str, int, int]:
-    """Return the type of a softmax argument with 20 rows on the TPU, its bytes of elements, and its bytes in memory."""
+    """Compile softmax of 20 rows for the TPU; return its argument's type, bytes of elements, and bytes in memory."""
     import jax
     import jax.numpy as jnp
 
@@ -240,7 +245,7 @@ def measure_argument(columns: int) -> tuple[str, int, int]:
 
 
 def check_names(captures: Captures) -> None:
-    """Check that operands are names only, that parameters have their Python names, and that calls are inlined."""
+    """Assert that operands are names only, that parameters have their Python names, and that calls are inlined."""
     for capture in captures.values():
         assert all(instruction.operand_shapes is None for instruction in capture.module.walk())
         assert sorted(parameter.name for parameter in capture.module.entry.parameters) == ["b.1", "w.1", "x.1"]

@@ -35,7 +35,7 @@ CALLS = {
 
 
 def compile_gathered(target: str, **options: str | int | bool) -> Capture:
-    """Compile the layers with gathered weights for eight devices, with some compiler options."""
+    """Compile `programs.gathered` for a mesh of eight devices of a target, with compiler options."""
     return capture(
         gathered.gathered,
         *gathered.EXAMPLE,
@@ -47,7 +47,7 @@ def compile_gathered(target: str, **options: str | int | bool) -> Capture:
 
 
 def count_overlapped(capture: Capture) -> tuple[int, int]:
-    """Count exchanges: return the number with kernels between start and done, and the total."""
+    """Return the number of exchanges with kernels between their start and done, and the number of all exchanges."""
     exchanges = find_exchanges("gathered", capture, {"x": 8}).exchanges
     return sum(exchange.is_overlapped for exchange in exchanges), len(exchanges)
 
@@ -86,18 +86,18 @@ def count_annotated(module: Module) -> int:
 
 
 def measure_sent(capture: Capture) -> int:
-    """Return the least number of bytes that each device sends."""
+    """Return the least number of bytes that each device must send in all collectives of a program."""
     return sum(collective.sent_bytes for collective in list_collectives(capture.module))
 
 
 def list_gathered(capture: Capture) -> set[str]:
-    """Return the element types of the gathered matrices."""
+    """Return the element types of the matrices in the program's all-gathers."""
     gathers = (instruction for instruction in capture.module.walk() if instruction.opcode == "all-gather")
     return {leaf.dtype for gather in gathers for leaf in gather.shape.leaves() if leaf.rank == 2}
 
 
 def count_gathers(capture: Capture) -> int:
-    """Return the number of all-gathers in a program."""
+    """Return the number of a program's collectives of the kind `all-gather`."""
     return sum(collective.kind == "all-gather" for collective in list_collectives(capture.module))
 
 
@@ -113,13 +113,13 @@ def show_collectives(capture: Capture) -> str:
 
 
 def find_collective(capture: Capture, kind: str) -> Collective:
-    """Return the only collective of a kind."""
+    """Return the only collective of a kind, such as `all-reduce`; raise ValueError if there is not exactly one."""
     (collective,) = (collective for collective in list_collectives(capture.module) if collective.kind == kind)
     return collective
 
 
 def check_partitioning(captures: Captures) -> None:
-    """Check that Shardy runs before the partitioner on each target, and that each program has one all-reduce."""
+    """Assert that Shardy runs before the partitioner on each target, and that each program has one all-reduce."""
     for program in captures.values():
         names = [run.name for run in program.runs]
         # On some targets, the name of the partitioning pass has a prefix.
@@ -131,7 +131,7 @@ def check_partitioning(captures: Captures) -> None:
 
 
 def check_triton(small: Captures, large: Capture) -> None:
-    """Check that a small all-reduce is a Triton kernel on the H100, a large one is not, and others are in ENTRY."""
+    """Assert that a small all-reduce is a Triton kernel on the H100 but a large one is not, and others are in ENTRY."""
     h100 = small["h100:8"]
     kinds = {
         name: [launch.thunk.kind for launch in list_launches(program) if launch.role == "collective" and launch.thunk]
@@ -147,7 +147,7 @@ def check_triton(small: Captures, large: Capture) -> None:
 
 
 def check_reductions(sharded: Captures) -> None:
-    """Check the form of the gradients' reduction on each target, and the types and bytes exchanged."""
+    """Assert the collectives that reduce the gradients on each target, and the types and bytes exchanged."""
     sharded.require()
     cpu, h100, tpu = (sharded[target] for target in ("cpu:8", "h100:8", "tpu-v5e:2x4"))
     kinds = {collective.kind for collective in list_collectives(cpu.module)}
@@ -164,13 +164,13 @@ def check_reductions(sharded: Captures) -> None:
 
 
 def measure_needed(capture: Capture) -> int:
-    """Return the bytes of arguments, results and temporaries on each chip."""
+    """Return the bytes of arguments, results and temporaries on each chip; shared memory counts once."""
     memory = capture.memory
     return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
 
 
 def measure_shares(capture: Capture) -> Counter[str]:
-    """Return the bytes that a chip sends, by kind of collective."""
+    """Return the least number of bytes that a chip must send, by kind of collective."""
     bytes_by_kind: Counter[str] = Counter()
     for collective in list_collectives(capture.module):
         bytes_by_kind[collective.kind] += collective.sent_bytes
@@ -178,7 +178,7 @@ def measure_shares(capture: Capture) -> Counter[str]:
 
 
 def show_growth(grown: Mapping[str, Mapping[int, Capture]]) -> str:
-    """Return a folded table of memory, bytes sent and collectives, by sharding strategy and number of chips."""
+    """Return a folded HTML table of memory, bytes sent and collectives, by sharding strategy and number of chips."""
     rows = []
     for way, row in grown.items():
         for chips, program in row.items():
@@ -191,7 +191,7 @@ def show_growth(grown: Mapping[str, Mapping[int, Capture]]) -> str:
 
 
 def check_growth(grown: Mapping[str, Mapping[int, Capture]]) -> None:
-    """Check that each strategy's memory and bytes sent change with the number of chips as the page states."""
+    """Assert that each strategy's memory and bytes sent change with the number of chips as the page states."""
     memory = {way: [measure_needed(program) for program in row.values()] for way, row in grown.items()}
     bytes_sent = {way: [measure_sent(program) for program in row.values()] for way, row in grown.items()}
     assert memory["data"][-1] > 0.95 * memory["data"][0]
@@ -208,7 +208,10 @@ def check_growth(grown: Mapping[str, Mapping[int, Capture]]) -> None:
 
 
 def list_overlap(captures: Mapping[str, Capture]) -> list[tuple[str, str, str, str]]:
-    """Return a row for each schedule: gathers during matmuls, the longest time of these matmuls, and the memory."""
+    """Return a row of text for each schedule: label, exchanges overlapped by kernels, time, and temporary memory.
+
+    The time is the longest of the least times that the kernels during each exchange need, or an empty text.
+    """
     rows = []
     for label, schedule in captures.items():
         exchanges = find_exchanges("gathered", schedule, {"x": 8}).exchanges
@@ -221,7 +224,7 @@ def list_overlap(captures: Mapping[str, Capture]) -> list[tuple[str, str, str, s
 
 
 def show_between(capture: Capture, start: str, end: str) -> str:
-    """Return a fenced listing of the schedule from a collective's start to its done."""
+    """Return a fenced listing of ENTRY from the instruction `start` to the instruction `end`, a collective's done."""
     names = [instruction.name for instruction in capture.module.entry]
     between = capture.module.entry.instructions[names.index(start) : names.index(end) + 1]
     hidden = HIDDEN | {"output_to_operand_aliasing"}
@@ -246,7 +249,7 @@ def list_started(capture: Capture) -> Iterator[str]:
 
 
 def check_synchronous(captures: Iterable[Capture]) -> None:
-    """Check that no collective of the CPU's programs has a start and a done."""
+    """Assert that no collective of the CPU's programs has a start and a done."""
     for program in captures:
         collectives = list_collectives(program.module)
         # Without any collective, the next checks would always pass.
@@ -256,7 +259,7 @@ def check_synchronous(captures: Iterable[Capture]) -> None:
 
 
 def check_gathers(module: Module) -> None:
-    """Check that the TPU gathers `w2` in three instructions of one channel, the second in the fusion of the layer."""
+    """Assert that the TPU gathers `w2` in three instructions of one channel, the second in the fusion of the layer."""
     gathers = [
         instruction
         for instruction in module.walk()
@@ -269,7 +272,7 @@ def check_gathers(module: Module) -> None:
 
 
 def check_rematerialization(ways: Mapping[str, Captures]) -> None:
-    """Check that resharding by both axes sends half the bytes, and that only the direct way gathers the full matrix."""
+    """Assert that resharding by both axes sends half the bytes, and that only direct resharding gathers the matrix."""
     direct, both = ways["directly"], ways["by both axes"]
     direct.require()
     for target in direct:

@@ -1,4 +1,4 @@
-"""Programs for rewrites from textbooks, the outcomes of these rewrites, and the simplifier's rules."""
+"""Functions that compile programs for textbook rewrites, and show the rewrites' outcomes and the simplifier's rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EARLY = {"Python", "JAX", "import"}
 
 
 def compile_rewrites() -> dict[str, dict[str, Captures]]:
-    """Compile the programs of all rewrites for each element type and target, and read the compilers' logs."""
+    """Compile the programs of all rewrites with the compilers' logs; return captures by program and element type."""
     # Several rewrites share a program, which is compiled once.
     programs = dict.fromkeys(program for program, _, _ in rewrites.REWRITES.values())
     return {program: {kind: _compile_typed(program, kind) for kind in KINDS} for program in programs}
@@ -43,7 +43,7 @@ def _compile_typed(program: str, kind: str) -> Captures:
 
 
 def find_fates(programs: Programs) -> dict[str, dict[str, dict[str, Fate]]]:
-    """Return the outcome of each rewrite, by name, element type and target."""
+    """Return the outcome of each rewrite, whether and where it happened, by name, element type and target."""
     return {
         name: {
             kind: {target: follow(programs, name, kind, target) for target in captures}
@@ -69,7 +69,7 @@ def count_early(fates: Fates, kind: str) -> int:
 
 
 def compile_fate(name: str, kind: str, *, fast_math: bool = False) -> Fate:
-    """Return the outcome of a rewrite on the CPU for an element type, optionally with fast math."""
+    """Compile a rewrite's program for the CPU and an element type, optionally with fast math; return the outcome."""
     program, opcodes, remaining = rewrites.REWRITES[name]
     function, example = rewrites.typed(program, kind)
     options = {"xla_cpu_enable_fast_math": True} if fast_math else {}
@@ -77,7 +77,7 @@ def compile_fate(name: str, kind: str, *, fast_math: bool = False) -> Fate:
 
 
 def list_rules(it: Capture) -> list[AppliedRule]:
-    """Return the replacements of the algebraic simplifier, each with its rule if the log names one."""
+    """Return the algebraic simplifier's logged replacements, each with its rule if the log names one."""
     return [rule for rule in find_rules(read_reasons(it).decisions) if rule.decision.pass_name == _SIMPLIFIER]
 
 
@@ -88,12 +88,12 @@ def list_tried(it: Capture, instruction: str) -> list[str]:
 
 
 def find_decision(it: Capture, *kinds: str) -> Decision:
-    """Return the first decision of any of the given kinds."""
+    """Return the first logged decision of any of the given kinds; raise StopIteration if there is none."""
     return next(decision for decision in read_reasons(it).decisions if decision.kind in kinds)
 
 
 def list_decisions(it: Capture, by: str = _SIMPLIFIER) -> list[Decision]:
-    """Return the decisions of a pass."""
+    """Return the logged decisions of the pass `by`, the algebraic simplifier by default."""
     return [decision for decision in read_reasons(it).decisions if decision.pass_name == by]
 
 
@@ -119,7 +119,7 @@ def _list_simplified(programs: Programs, fates: Fates) -> Iterator[Sequence[str]
 
 
 def show_runs(captures: Captures, names: Sequence[str]) -> str:
-    """Return a table with the number of runs of each pass, by target."""
+    """Return a Markdown table with the number of runs of each named pass, by target."""
     rows = [
         (markdown.code(name), *(sum(run.name == name for run in it.runs) for it in captures.values())) for name in names
     ]
@@ -127,7 +127,7 @@ def show_runs(captures: Captures, names: Sequence[str]) -> str:
 
 
 def show_results(values: np.ndarray, results: Mapping[str, np.ndarray]) -> str:
-    """Return a table of the results of the programs for each value."""
+    """Return a Markdown table with a row for each value and a column for the given results of each program."""
     rows = [(f"`{x}`", *(f"`{result[i]}`" for result in results.values())) for i, x in enumerate(values)]
     return markdown.table(["x", *map(markdown.code, results)], rows)
 
@@ -139,7 +139,7 @@ def list_later_pipelines(it: Capture) -> list[str]:
 
 
 def list_late_rewrites(programs: Programs, target: str, last: str) -> list[str]:
-    """Return the rewrites that do not happen before the first run of the pass `last` on a target."""
+    """Return as `NAME in TYPE` the rewrites not certainly made before the first run of the pass `last` on a target."""
     late = []
     for name, (program, _, _) in rewrites.REWRITES.items():
         for kind in KINDS:
@@ -154,7 +154,7 @@ def list_late_rewrites(programs: Programs, target: str, last: str) -> list[str]:
 
 
 def show_root(it: Capture) -> str:
-    """Return the lines with GELU's square root of two in StableHLO, after the import, and after its inversion."""
+    """Return listings of GELU's square root of two in StableHLO, after the import, and after its inversion."""
     stablehlo = next(line.strip() for line in it.stablehlo.splitlines() if "sqrt" in line)
     inversion = next(step for step in it.passes if "divide" not in step.module.opcode_counts())
     parts = [markdown.fence(stablehlo, "stablehlo", title="in StableHLO")]
@@ -169,14 +169,14 @@ def show_root(it: Capture) -> str:
 
 
 def list_remaining(name: str, it: Capture) -> list[str]:
-    """Return the remaining operations of a value that does not depend on an argument."""
+    """Return the opcodes that remain in a case of `known_inputs` to compute a value that no argument affects."""
     # The operation that needs the argument is not a part of the known value.
     necessary = Counter({known_inputs.CASES[name][2]: 1})
     return sorted(set(it.module.opcode_counts() - necessary) - known_inputs.IDLE)
 
 
 def show_remaining(captures_by_name: Mapping[str, Captures]) -> str:
-    """Return an HTML table of the remaining operations of values that do not depend on an argument."""
+    """Return an HTML table of the result of `list_remaining` by program and target."""
     rows = [
         (
             markdown.code(known_inputs.CASES[name][1]),
@@ -189,7 +189,12 @@ def show_remaining(captures_by_name: Mapping[str, Captures]) -> str:
 
 
 def show_halves(fates: Fates, half: Mapping[str, Fate]) -> str:
-    """Return a table of the passes that make some rewrites on the CPU, by element type."""
+    """Return a Markdown table of the passes that make some rewrites on the CPU, or `kept`, by element type.
+
+    Args:
+        fates: The result of `find_fates`.
+        half: The outcomes in bfloat16 of the rewrites to show, by name.
+    """
     rows = [
         (markdown.code(name), *(markdown.code(fate.by) or "kept" for fate in (*_list_kinds(fates[name]), half[name])))
         for name in half

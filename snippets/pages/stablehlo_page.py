@@ -63,14 +63,14 @@ _OPEN_SHAPES = re.compile(r"get_dimension_size|compare|call @_wrapped|dot_genera
 
 
 def read_readers() -> tuple[dict[str, Any], list[str]]:
-    """Return the record of the files that JAX releases write and read, and these releases, oldest first."""
+    """Return the record in `docs/data` of files that JAX releases write and read, and the releases, oldest first."""
     record = stamps.read_current(Path("docs/data/stablehlo-readers.json"))  # its newest release is the installed one
     # Parts of a version are compared as numbers, because 0.10 is newer than 0.9.
     return record, sorted(record["stablehlo"], key=lambda release: tuple(map(int, release.split("."))))
 
 
 def count_read(record: Mapping[str, Any], releases: Sequence[str], *, exports: bool) -> tuple[int, int]:
-    """Count the oldest release's files: return how many of them the newest release reads, and the total.
+    """Return how many of the oldest release's recorded files the newest release reads, and the number of these files.
 
     Args:
         record: The record of the files and their readers.
@@ -90,14 +90,14 @@ def show_exchange() -> str:
 
 
 def list_names(module: ModuleType) -> list[str]:
-    """Return the names of a dialect's operations."""
+    """Return the names of an MLIR dialect's operations, sorted, without the dialect's prefix."""
     # A dialect's module also contains classes that are no operations.
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and hasattr(kind, "OPERATION_NAME")]
     return sorted({str(kind.OPERATION_NAME).partition(".")[2] for kind in kinds})
 
 
 def show_dialects() -> str:
-    """Return a table of the installed jaxlib's dialects, with a fold that lists their operations."""
+    """Return a Markdown table of three dialects in the installed jaxlib, with a fold that lists their operations."""
     rows = [(name, len(list_names(module)), meaning) for name, module, meaning in _DIALECTS]
     names = "\n\n".join(
         f"**{name}**: {', '.join(map(markdown.code, list_names(module)))}" for name, module, _ in _DIALECTS
@@ -107,7 +107,7 @@ def show_dialects() -> str:
 
 
 def count_operations(module_text: str) -> Counter[str]:
-    """Return how many times a module contains each operation of StableHLO and CHLO."""
+    """Return how many times the text of a module contains each operation of StableHLO and CHLO."""
     return Counter(re.findall(r"\b(?:stablehlo|chlo)\.\w+", module_text))
 
 
@@ -117,19 +117,19 @@ def count_of(counts: Mapping[str, int], name: str) -> int:
 
 
 def show_counts(counts: Mapping[str, int]) -> str:
-    """Return a table of operations by name, with the number of times that a module contains each."""
+    """Return the counts of `count_operations` as a Markdown table, sorted by name."""
     rows = [(markdown.code(name), number) for name, number in sorted(counts.items())]
     return markdown.table(["operation", "count"], rows, numbers=[1])
 
 
 def find_line_with(text: str, word: str) -> str:
-    """Return the first line that contains a word, without metadata."""
+    """Return the first line of a text that contains a word, without HLO metadata."""
     line = next(line for line in text.splitlines() if word in line)
     return re.sub(r", metadata=\{.*", "", line).strip()
 
 
 def show_root(capture: Capture) -> str:
-    """Return a table of the lines that contain the square root of two, from the jaxpr to the first pass, as HTML."""
+    """Return an HTML table of the lines with the square root of two, from the jaxpr to the HLO after the first pass."""
     after = capture.passes[0]
     rows = [
         ("jaxpr", find_line_with(capture.jaxpr, "sqrt")),
@@ -148,7 +148,7 @@ def is_one_opcode(capture: Capture, name: str) -> bool:
 
 
 def show_expanded(captures: Captures) -> str:
-    """Return a table that shows, for each CHLO function, whether each compiler receives one opcode or an expansion."""
+    """Return a Markdown table that says for each CHLO function and target `opcode` (one instruction) or `expanded`."""
     rows = [
         (
             markdown.code(f"chlo.{name}"),
@@ -160,7 +160,7 @@ def show_expanded(captures: Captures) -> str:
 
 
 def show_export(exported: Exported) -> str:
-    """Return a table of the contents of a `jax.export` file."""
+    """Return a Markdown table of the contents of the file that an exported function is serialized to."""
     rows = [
         ("the program", "StableHLO as a *portable artifact*; see [versions](#versions)"),
         ("platforms", ", ".join(map(markdown.code, exported.platforms))),
@@ -174,13 +174,17 @@ def show_export(exported: Exported) -> str:
 
 
 def find_versioned(vhlo: str, name: str) -> str:
-    """Return an operation's line in VHLO without its types."""
+    """Return the first line of VHLO (versioned StableHLO) that contains `name`, without its types."""
     line = next(line.strip() for line in vhlo.splitlines() if name in line)
     return re.sub(r"(>|\)) : \(.*", r"\1", line)
 
 
 def show_versions(texts: Mapping[str, str]) -> str:
-    """Return the lines of a square root and of a composite as each version writes them."""
+    """Return a listing of a square root's and a composite's line as each version writes them.
+
+    Args:
+        texts: The program in VHLO, by version.
+    """
     blocks = [
         f"// {version}\n{find_versioned(vhlo, 'sqrt')}\n{find_versioned(vhlo, 'composite')}"
         for version, vhlo in texts.items()
@@ -189,7 +193,7 @@ def show_versions(texts: Mapping[str, str]) -> str:
 
 
 def list_requirements() -> dict[str, str]:
-    """Return the StableHLO version that is written for each compatibility requirement."""
+    """Return the StableHLO version that jaxlib writes for each compatibility requirement, such as `WEEK_4`."""
     requirements = dialect.StablehloCompatibilityRequirement
     return {
         name: dialect.get_version_from_compatibility_requirement(getattr(requirements, name))
@@ -198,7 +202,7 @@ def list_requirements() -> dict[str, str]:
 
 
 def show_requirements(versions: Mapping[str, str]) -> str:
-    """Return a table of the versions that are written, by requirement."""
+    """Return the result of `list_requirements` as a Markdown table, with the releases that can read each version."""
     readers = {"NONE": "this release only", "MAX": "all releases"}
     rows = [
         (
@@ -212,7 +216,7 @@ def show_requirements(versions: Mapping[str, str]) -> str:
 
 
 def show_readers(files: Sequence[Mapping[str, Any]], releases: Sequence[str]) -> str:
-    """Return a table of one release's files and the releases that read them."""
+    """Return a Markdown table of recorded files of the newest release, with `yes` or `no` for each reading release."""
     rows = [
         (file["program"], file["file"], *("yes" if release in file["read_by"] else "no" for release in releases))
         for file in files
@@ -234,7 +238,7 @@ def show_open_shapes(exported: Exported, module_text: str) -> str:
 
 
 def show_files(contents: Mapping[str, set[str]]) -> str:
-    """Return a table of the kinds of files that a program can be stored in, as HTML.
+    """Return an HTML table of the kinds of files that a program can be stored in.
 
     Args:
         contents: File names, mapped to the marks that this build found in each file.

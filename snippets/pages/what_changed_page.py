@@ -1,4 +1,4 @@
-"""Lists and tables of the page about the changes between releases of JAX."""
+"""Lists and tables, from recorded data, of the page about the changes between releases of JAX."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from xla_inspect.releases import Change, Drift, Release, ReleaseOutcome
 
 KINDS = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
-"""The target that represents each kind of target on the page."""
+"""The target whose counts the page shows for each kind of compiler."""
 
 TABLES = (markdown.cards, markdown.fold)
-"""The makers of tables and folds that `release_tables` is given here; a summary in a terminal uses other ones."""
+"""The functions that format tables and folds as HTML and Markdown, which this page passes to `release_tables`."""
 LIBRARY = "fusion __ynn_fusion"
 SPLITTER = "splitk-rewriter"
 
@@ -32,18 +32,18 @@ def read_libtpu_pin() -> str:
 
 
 def find_share(step: Drift, target: str) -> float:
-    """Return the share of a target's programs whose launches a step changed."""
+    """Return the share, from 0 to 1, of a target's programs whose launches an update (a step) changed."""
     return len(step.changed_programs(target)) / step.count(target) if step.count(target) else 0
 
 
 def average_share(steps: Sequence[Drift], target: str) -> int:
-    """Return the percentage of programs that an average step changed on a target."""
+    """Return the percentage of programs whose launches an average update (a step) changed on a target."""
     total = sum(len(step.changed_programs(target)) for step in steps)
     return round(100 * total / sum(step.count(target) for step in steps))
 
 
 def link_update(step: Drift) -> str:
-    """Return the two releases of a step as a link to the section of the newer release."""
+    """Return the two releases of an update (a step) as a Markdown link to the section of the newer release."""
     return f"[{step.old.jax} to {step.new.jax}](#{release_tables.section_id(step.new)})"
 
 
@@ -52,7 +52,7 @@ def _name_step(step: Drift) -> str:
 
 
 def _describe_disagreements(release: Release) -> str:
-    """Describe how many checks of the site fail under a release, and how many pieces did not run."""
+    """Return words for how many of the site's checks failed under a release, as recorded, and how many did not run."""
     counts = release.pages.values()
     checks, skipped = (sum(page.get(part, 0) for page in counts) for part in ("check", "not run"))
     pieces = sum(page.get(part, 0) for page in counts for part in ("block", "value", "check"))
@@ -64,7 +64,7 @@ def _describe_disagreements(release: Release) -> str:
 
 
 def list_worst(steps: Sequence[Drift]) -> Iterator[str]:
-    """Yield list items: the step that changed most on each target, and changed texts, names and failures."""
+    """Yield Markdown list items: the update that changed most on each target, and changed texts, names and failures."""
     newest = steps[-1]
     for target in USUAL:
         step = max(steps, key=lambda step: find_share(step, target))
@@ -97,7 +97,7 @@ def list_worst(steps: Sequence[Drift]) -> Iterator[str]:
 
 
 def show_update(step: Drift) -> str:
-    """Return a table of the number of programs and passes that a step changed on each target."""
+    """Return an HTML table of the number of programs and passes that an update (a step) changed on each target."""
     passes = {target: step.passes(kind) for kind, target in KINDS.items()}
     return markdown.cards(
         ["target", "programs", "programs with changed launches", "renamed, new and removed passes"],
@@ -116,7 +116,7 @@ def show_update(step: Drift) -> str:
 def sum_outcomes(
     releases: Sequence[Release], targets: Sequence[str], count: Callable[[ReleaseOutcome], int]
 ) -> dict[str, list[int]]:
-    """Return a sum for each target and release, over the programs that compile under every release."""
+    """Return by target the sum of `count` under each release, over the programs that compile under every release."""
     return {
         target: [
             sum(count(release.programs[name].outcomes[target]) for name in _list_shared(releases, target))
@@ -138,7 +138,7 @@ def _list_shared(releases: Sequence[Release], target: str) -> list[str]:
 
 
 def list_sorts(whole: Drift, most: int = 5) -> Iterator[str]:
-    """Yield list items with the sorts of launches whose number changed most on each target."""
+    """Yield Markdown list items with the `most` sorts of launches whose number changed most on each target."""
     for target in USUAL:
         ordered = sorted(whole.sorts(target).items(), key=lambda item: (-abs(item[1]), item[0]))[:most]
         counts = release_tables.say_counts(dict(ordered)) or "nothing"
@@ -147,13 +147,13 @@ def list_sorts(whole: Drift, most: int = 5) -> Iterator[str]:
 
 
 def count_sort(release: Release, sort: str) -> int:
-    """Return the number of launches of a sort that all programs together make on the CPU under a release."""
+    """Return the number of launches of a sort, such as `LIBRARY`, of all programs on the CPU under a release."""
     outcomes = (program.outcomes["cpu"] for program in release.programs.values() if "cpu" in program.outcomes)
     return sum(outcome.launches.get(sort, 0) for outcome in outcomes)
 
 
 def list_split(release: Release) -> list[str]:
-    """Return the programs whose contracting dimension is split for the H100 under a release."""
+    """Return the names of the programs that the pass `SPLITTER` changes for the H100 under a release."""
     return [
         name
         for name, program in release.programs.items()
@@ -162,7 +162,7 @@ def list_split(release: Release) -> list[str]:
 
 
 def measure_split(before: Release, after: Release) -> str:
-    """Describe the number of split programs, and the traffic of one matmul, under each of two releases."""
+    """Return sentences on the number of split programs, and one matmul's traffic, under each of two releases."""
     old, new = (format_bytes(release.programs["product"].outcomes["h100"].traffic) for release in (before, after))
     return (
         f"`{SPLITTER}` changes {plural(len(list_split(before)), 'program')} under {before.jax} and"
@@ -172,7 +172,7 @@ def measure_split(before: Release, after: Release) -> str:
 
 
 def count_block_kernels(release: Release) -> dict[str, int | None]:
-    """Return the number of kernels of the transformer block on each target, None if it does not compile."""
+    """Return the recorded number of kernels of the transformer block on each target, None if it did not compile."""
     outcomes = {target: release.programs["transformer_block"].outcomes.get(target) for target in USUAL}
     return {
         target: None if outcome is None or outcome.failed else outcome.count("kernel")
@@ -181,7 +181,7 @@ def count_block_kernels(release: Release) -> dict[str, int | None]:
 
 
 def count_temporaries(outcome: ReleaseOutcome) -> int:
-    """Return the bytes of temporary memory of a program."""
+    """Return the recorded bytes of temporary memory of a program on one target, 0 if they are unknown."""
     return outcome.memory.get("temporaries", 0)
 
 
@@ -205,10 +205,10 @@ def show_temporaries(steps: Sequence[Drift]) -> str:
 
 
 def split_changes(step: Drift, target: str = "") -> tuple[list[Change], list[Change]]:
-    """Return the programs that need less temporary memory after a step, and those that need more.
+    """Return the programs that need less temporary memory after an update, and those that need more, as changes.
 
     Args:
-        step: The step.
+        step: The changes from one release to the next.
         target: One target; an empty string selects all of them.
     """
     changes = [change for change in step.numbers(count_temporaries) if target in {"", change.target}]
@@ -217,7 +217,7 @@ def split_changes(step: Drift, target: str = "") -> tuple[list[Change], list[Cha
 
 
 def show_rewritten(steps: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return a table of the number of programs with the same launches but different code, for each step."""
+    """Return a Markdown table of the number of programs with the same launches but different code, for each update."""
     rows = [
         (
             _name_step(step),
@@ -229,17 +229,17 @@ def show_rewritten(steps: Sequence[Drift], targets: Sequence[str]) -> str:
 
 
 def count_rewritten(step: Drift, target: str) -> int:
-    """Return the number of programs with the same launches but different code on a target."""
+    """Return the number of programs whose launches an update kept but whose code it changed on a target."""
     return sum(change.target == target for change in step.rewritten)
 
 
 def count_coded(step: Drift, target: str) -> int:
-    """Return the number of programs with the same launches on a target whose code is recorded."""
+    """Return the number of programs whose launches an update kept on a target, and whose code both releases record."""
     return sum(name == target for _, name in step.coded)
 
 
 def show_libtpu(steps: Sequence[Drift]) -> str:
-    """Return a section about the changes of each release of libtpu alone, the newest first."""
+    """Return a matrix of updates of libtpu alone, and a Markdown section with tables for each, the newest first."""
     parts = [release_tables.update_matrix(steps, steps[-1].targets)]
     for step in reversed(steps):
         name = release_tables.name_update(step)
@@ -258,7 +258,7 @@ def _fold_table(summary: str, text: str) -> str:
 
 
 def show_releases(steps: Sequence[Drift]) -> str:
-    """Return a section about the changes of each release, the newest first."""
+    """Return a Markdown section with the tables of each JAX release's changes, the newest first, as one text."""
     return "\n".join(part for step in reversed(steps) for part in _list_section(step))
 
 
@@ -288,7 +288,7 @@ def _list_section(step: Drift) -> Iterator[str]:
 
 
 def _describe_launches(step: Drift) -> str:
-    """Return a sentence with the number of programs whose launches a step changed on each target."""
+    """Return a sentence with the number of programs whose launches an update changed on each target."""
     affected = [target for target in step.targets if step.changed_programs(target)]
     counts = [f"{len(step.changed_programs(target))} of {step.count(target)} on {title(target)}" for target in affected]
     compared = f"Compared with {step.old.jax}, JAX {step.new.jax} changes launches"

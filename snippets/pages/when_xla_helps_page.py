@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Mode = tuple[Sequence[tuple[str, int]], int]
 
 RESULT = 256 * 256 * 4
-"""The bytes of the MLP's result."""
+"""The size of the MLP's result in bytes."""
 
 LOOP, SCAN = repeated.PROGRAMS
 
@@ -34,14 +34,17 @@ def show_head(file: str, until: str) -> str:
 
 
 def measure_written(mode: Mode) -> int:
-    """Return the bytes that the executables of a mode write for one another: all except one result of the MLP."""
+    """Return the bytes that a mode's executables write, without one result of the MLP: those written for one another.
+
+    A mode is a pair: the name and the bytes written of each executable compiled, and the number of launches.
+    """
     sizes = [size for _, size in mode[0]]
     assert RESULT in sizes
     return sum(sizes) - RESULT
 
 
 def show_modes(modes: Mapping[str, Mode]) -> str:
-    """Return a table of the executables that each mode compiles and launches, and the bytes between them."""
+    """Return a Markdown table of each mode's numbers of executables compiled and launched, and bytes between them."""
     rows = [(name, len(mode[0]), mode[1], markdown.size(measure_written(mode))) for name, mode in modes.items()]
     return markdown.table(
         ["mode", "executables compiled", "executables launched", "written between them"], rows, numbers=(1, 2, 3)
@@ -49,7 +52,7 @@ def show_modes(modes: Mapping[str, Mode]) -> str:
 
 
 def show_executables(modes: Mapping[str, Mode]) -> str:
-    """Return a folded table of the executables of each mode, by name."""
+    """Return a folded table of the names of the executables that each mode compiles."""
     rows = [
         (name, ", ".join(markdown.code(executable) for executable, _ in sorted(mode[0])))
         for name, mode in modes.items()
@@ -58,7 +61,7 @@ def show_executables(modes: Mapping[str, Mode]) -> str:
 
 
 def check_modes(modes: Mapping[str, Mode]) -> None:
-    """Check the executables that each mode of the MLP compiles and launches, and the bytes that they write."""
+    """Assert the executables that each mode of the MLP compiles and launches, and the bytes that they write."""
     assert len(modes) == 3
     counts = {name: (len(executables), launches) for name, (executables, launches) in modes.items()}
     assert counts["eagerly"] == (5, 5)
@@ -72,7 +75,7 @@ def check_modes(modes: Mapping[str, Mode]) -> None:
 
 
 def show_speeds(speed: Mapping[str, Any]) -> str:
-    """Return a table of the times of each program in eager execution and under `jit`, and their ratio."""
+    """Return a Markdown table of each program's recorded times, in µs, in eager execution and under `jit`."""
     rows = [
         (
             name,
@@ -86,7 +89,7 @@ def show_speeds(speed: Mapping[str, Any]) -> str:
 
 
 def check_speeds(speed: Mapping[str, Any]) -> None:
-    """Check that in the recorded runs small operations gain most, and one matmul gains almost nothing."""
+    """Assert that in the recorded runs small operations gain most, and one matmul gains almost nothing."""
     ratios = {name: times["ratio"] for name, times in speed["eager"].items()}
     tiny, large, single, layers = ratios.values()
     assert tiny == max(ratios.values())
@@ -98,7 +101,11 @@ def check_speeds(speed: Mapping[str, Any]) -> None:
 
 
 def check_padding(ways: Sequence[tuple[str, int, int, int, float]]) -> None:
-    """Check the executables, the computed elements and the errors of each way to pad."""
+    """Assert the number of executables, the computed elements and the errors of each way to pad.
+
+    Args:
+        ways: The label, executables, elements computed, elements needed, and error of each way.
+    """
     assert len(padded.LENGTHS) == 8
     assert [executables for _, executables, *_ in ways] == [8, 1, 3]
     assert all(error < 1e-6 for *_, error in ways)
@@ -107,7 +114,7 @@ def check_padding(ways: Sequence[tuple[str, int, int, int, float]]) -> None:
 
 
 def show_loops(loops: Mapping[str, Captures]) -> str:
-    """Return a table of the length of each loop's StableHLO, and of its HLO on each target."""
+    """Return a Markdown table of each loop's number of StableHLO operations, and of HLO instructions by target."""
     rows = [
         (
             name,
@@ -121,7 +128,7 @@ def show_loops(loops: Mapping[str, Captures]) -> str:
 
 
 def check_loops(loops: Mapping[str, Captures]) -> None:
-    """Check that the Python loop is unrolled, and that a scan with two or more iterations remains a `while`."""
+    """Assert that a Python loop is unrolled, and that a scan of two or more iterations remains a `while`."""
     for depth, whiles in ((1, 0), (2, 1)):
         few = capture_all(lambda x, w, depth=depth: repeated.scanned(x, w, depth), *repeated.EXAMPLE)
         assert [it.module.opcode_counts()["while"] for it in few.values()] == [whiles] * len(few)
@@ -134,7 +141,7 @@ def check_loops(loops: Mapping[str, Captures]) -> None:
 
 
 def show_stages(speed: Mapping[str, Any]) -> str:
-    """Return a table of the recorded milliseconds of tracing, lowering and compiling each program for each target."""
+    """Return an HTML table of recorded milliseconds of tracing, lowering and compiling each program for each target."""
     rows = [
         (markdown.escape(name), title(target), *(f"{stages[stage]:,.0f}" for stage in ("trace", "lower", "compile")))
         for name, targets in speed["stages"].items()
@@ -144,7 +151,7 @@ def show_stages(speed: Mapping[str, Any]) -> str:
 
 
 def show_unfused(fused: Captures, apart: Captures, names: Mapping[str, str]) -> str:
-    """Return a table of the kernels of each target with and without its fusion passes.
+    """Return an HTML table of the number of kernels on each target with and without its fusion passes.
 
     Args:
         fused: The MLP.
@@ -164,18 +171,23 @@ def show_unfused(fused: Captures, apart: Captures, names: Mapping[str, str]) -> 
 
 
 def show_fused(capture: Capture) -> str:
-    """Return the first fused computation, in a fence."""
+    """Return the first computation other than ENTRY, a fusion's, as a fenced listing."""
     fused = next(computation for computation in capture.module.computations if not computation.is_entry)
     return markdown.fence(print_computation(fused, layouts=False), "hlo")
 
 
 def count_converts(capture: Capture) -> int:
-    """Return the number of conversions between element types."""
+    """Return the number of `convert` instructions in a compiled module."""
     return capture.module.opcode_counts()["convert"]
 
 
 def check_rounding(loose: Captures, strict: Capture) -> None:
-    """Check the targets that round a sum in bfloat16 before its difference, with and without excess precision."""
+    """Assert on which targets a sum in bfloat16 is rounded, with and without excess precision.
+
+    Args:
+        loose: The captures with excess precision, the default.
+        strict: The TPU's capture without it.
+    """
     function, example = rounded.PROGRAMS["a sum in bfloat16"]
     assert "reduce-precision" not in loose["tpu-v5e"].module.opcode_counts()
     assert strict.module.opcode_counts()["reduce-precision"] == 1
@@ -186,7 +198,7 @@ def check_rounding(loose: Captures, strict: Capture) -> None:
 
 
 def compile_matmuls(exact: Capture) -> dict[str, Capture]:
-    """Compile matmuls for the H100, by code: the usual one, exact, by preset, with a vector, and with small matrices.
+    """Compile five matmuls for the H100: the usual one, exact, by preset, with a vector, and with small matrices.
 
     Args:
         exact: The matmul with the highest precision.
@@ -211,13 +223,13 @@ def compile_matmuls(exact: Capture) -> dict[str, Capture]:
 
 
 def list_matrix_instructions(capture: Capture) -> list[str]:
-    """Return the matrix instructions in a GPU's PTX."""
+    """Return the distinct matrix instructions in a GPU's PTX, sorted."""
     ptx = "\n".join(piece.text for piece in capture.code if piece.language == "ptx")
     return sorted(set(re.findall(r"wgmma\.mma_async[\w.]*|mma\.sync[\w.]*", ptx)))
 
 
 def show_matmuls(matmuls: Mapping[str, Capture]) -> str:
-    """Return a table of the matrix instructions of each matmul."""
+    """Return a Markdown table of the matrix instructions of each matmul, by its label."""
     instructions = {label: list_matrix_instructions(it) for label, it in matmuls.items()}
     rows = [
         (label, f"{', '.join(map(markdown.code, names))} {markdown.by_model()}" if names else _describe_none(label))
@@ -231,7 +243,7 @@ def _describe_none(label: str) -> str:
 
 
 def check_matmuls(matmuls: Mapping[str, Capture]) -> None:
-    """Check that only the usual matmul uses tensor cores, with TF32."""
+    """Assert that only the first of the five matmuls of `compile_matmuls` uses tensor cores, with TF32."""
     usual, *others = map(list_matrix_instructions, matmuls.values())
     assert usual
     assert all("tf32" in name for name in usual)
@@ -239,7 +251,7 @@ def check_matmuls(matmuls: Mapping[str, Capture]) -> None:
 
 
 def check_scan(scanned: Captures) -> None:
-    """Check the kernels of the scan on the H100: one matmul, a counter and copies."""
+    """Assert that the launches of the scan on the H100 include those of its counter and a copy."""
     assert {"loop_add_fusion", "loop_compare_fusion", "copy.5"} <= {
         launch.name for launch in list_launches(scanned["h100"])
     }

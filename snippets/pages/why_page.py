@@ -1,4 +1,4 @@
-"""Tables, pictures and checks of the chapter on compiler decisions: kernels, layouts, copies and collectives."""
+"""Tables and pictures of the chapter on compiler decisions: kernels, layouts, copies and collectives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.reasons import Decision, Reasons
 
 STANDARDIZED = ("mean = ", "std = ", "z = (y")
-"""The lines that standardize rows."""
+"""The beginnings of the lines that standardize rows in `programs.remember`."""
 _LINES = {
     "y = x @ w": ("y = x @ w",),
     "mean, std, z": STANDARDIZED,
@@ -30,17 +30,17 @@ _LINES = {
 
 
 def compile_step(function: Callable[..., Any], **options: Any) -> Captures:  # noqa: ANN401 - the options of `capture_all`
-    """Compile the step, or a changed version of it, for each target."""
+    """Compile the step of `programs.remember`, or a changed version of it, for the usual targets."""
     return capture_all(function, *remember.EXAMPLE, **options)
 
 
 def list_standardizing(program: Capture) -> tuple[str, ...]:
-    """Return the kernels that compute a part of the standardization."""
+    """Return the names of the kernels that compute a part of the lines of `STANDARDIZED`."""
     return tuple(list_kernels_of_lines(program, *STANDARDIZED))
 
 
 def show_lines(captures: Captures) -> str:
-    """Return a table of the number of kernels that compute a part of each line, and a folded table of their names."""
+    """Return a table of the number of kernels that compute part of each line, and a folded table of their names."""
     holders = {
         text: [list_kernels_of_lines(program, *texts) for program in captures.values()]
         for text, texts in _LINES.items()
@@ -62,7 +62,7 @@ def show_lines(captures: Captures) -> str:
 
 
 def name_matmul(program: Capture) -> str:
-    """Return the name of the library function or kernel that computes the first matmul."""
+    """Return the name of the library function or kernel that computes the line `y = x @ w`."""
     name = list_kernels_of_lines(program, "y = x @ w")[0]
     kernel = next(kernel for kernel in list_kernels(program) if kernel.name == name)
     # The value of the attribute includes its quotes.
@@ -70,7 +70,7 @@ def name_matmul(program: Capture) -> str:
 
 
 def show_choices(before: Captures, after: Captures, options: Mapping[str, Mapping[str, object]]) -> str:
-    """Return a table of the kernel of the first matmul without and with one option on each target, as HTML."""
+    """Return an HTML table of the kernel of `x @ w` without and with one compiler option on each target."""
     rows = [
         (
             title(target),
@@ -97,7 +97,7 @@ def draw_kernels(program: Capture) -> str:
 
 
 def list_transposed(reasons: Reasons, target: str) -> list[Decision]:
-    """Return the first decision about the layout of the returned transpose, or an empty list."""
+    """Return a list of the first logged decision about a transpose's layout, or an empty list."""
     kind = "layout-set" if target == "h100" else "layout-kept"
     return [
         decision
@@ -107,7 +107,11 @@ def list_transposed(reasons: Reasons, target: str) -> list[Decision]:
 
 
 def follow_layout(reasons: Reasons, name: str) -> list[Decision]:
-    """Return the chain of requests for the layout of an instruction, from the first request to the last."""
+    """Return the chain of logged layout requests that ends at the instruction `name`, from the first request on.
+
+    Raises:
+        KeyError: No logged decision sets the layout of the instruction.
+    """
     # In reversed order, the first decision about an instruction replaces the later ones.
     requests = {
         decision.instruction: decision for decision in reversed(reasons.of("layout")) if decision.kind == "layout-set"
@@ -120,7 +124,7 @@ def follow_layout(reasons: Reasons, name: str) -> list[Decision]:
 
 
 def name_layout(step: Decision) -> str:
-    """Return the first layout in the sentence of a decision."""
+    """Return the first layout in the sentence of a decision, such as `{1,0}`."""
     return str(re.findall(r"\{[\d,]*\}", step.sentence)[0])
 
 
@@ -151,7 +155,7 @@ def draw_layouts(steps: Sequence[Decision]) -> str:
 
 
 def show_rules(reasons: Mapping[str, Reasons]) -> str:
-    """Return a table of the replacements with a known rule on each target, each once, as HTML."""
+    """Return an HTML table of the logged replacements with a known simplification rule, each once per target."""
     rows = []
     for target, of_target in reasons.items():
         # A pass that runs again may log the same replacement again.
@@ -163,7 +167,7 @@ def show_rules(reasons: Mapping[str, Reasons]) -> str:
 
 
 def count_copied(program: Capture) -> int:
-    """Return the bytes of the copies of the table in the ENTRY computation."""
+    """Return the total bytes of the copies of the table in the ENTRY computation."""
     table = remember.EXAMPLE[0].shape
     return sum(
         copy.shape.bytes for copy in program.module.entry if copy.opcode == "copy" and copy.shape.dimensions == table
@@ -171,7 +175,7 @@ def count_copied(program: Capture) -> int:
 
 
 def show_copied(captures: Captures, donated: Captures) -> str:
-    """Return a table of the copied and aliased bytes, without and with donation of the table."""
+    """Return a Markdown table of the copied and aliased bytes by target, without and with donation of the table."""
     rows = []
     for target, program in captures.items():
         other = donated[target]
@@ -190,7 +194,7 @@ def count_collective(program: Capture, name: str = "all-gather") -> int:
 
 
 def list_gathers(reasons: Reasons, *kinds: str) -> list[Decision]:
-    """Return the decisions of some kinds that involve an all-gather."""
+    """Return the logged sharding decisions of some kinds that involve an all-gather."""
     return [
         decision
         for decision in reasons.of("sharding")
@@ -200,13 +204,13 @@ def list_gathers(reasons: Reasons, *kinds: str) -> list[Decision]:
 
 
 def describe_exchanged(program: Capture) -> str:
-    """Return the number of collectives of a program as text, with code as HTML."""
+    """Return the numbers of a program's all-gathers and all-reduces as HTML, or `nothing`."""
     numbers = {name: count_collective(program, name) for name in ("all-gather", "all-reduce")}
     return ", ".join(f"{number} {markdown.code(name)}" for name, number in numbers.items() if number) or "nothing"
 
 
 def show_decisions(captures: Captures, reasons: Mapping[str, Reasons]) -> str:
-    """Return a table of the decisions in each log by topic, and a list of the reasons for missing topics.
+    """Return a Markdown table of the number of decisions in each log by topic, and why some topics are missing.
 
     Args:
         captures: The captures of each target, with their logs.
@@ -233,6 +237,6 @@ def show_decisions(captures: Captures, reasons: Mapping[str, Reasons]) -> str:
 
 
 def _count_topic(reasons: Reasons, example: Decision) -> str:
-    """Return the number of decisions in a log on the topic of an example."""
+    """Return the number of logged decisions on the topic of an example as text, or `not logged`."""
     number = len(reasons.of(example.topic))
     return f"{number:,}" if number else "not logged" if example.topic in reasons.silent else "0"

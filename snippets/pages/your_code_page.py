@@ -35,7 +35,7 @@ def count_billions(name: str) -> int:
 
 
 def check_lines_of() -> None:
-    """Check the lines of an answer with and without `--lines-of`, the commands that accept it, and its error."""
+    """Assert the lines of an answer with and without `--lines-of`, the commands that accept it, and its error."""
     with tempfile.TemporaryDirectory() as place:
         # A module in a folder of this name counts as a library, whose lines are left out by default.
         folder = Path(place, "site-packages")
@@ -63,7 +63,7 @@ def check_lines_of() -> None:
 
 
 def check_scopes() -> None:
-    """Check that operations without a user's line are grouped by scope, and so are collectives from one line."""
+    """Assert that answers group operations without a user's line by scope, and also collectives from one line."""
 
     def two_layers(x: jax.Array) -> jax.Array:
         for name in ("first", "second"):
@@ -82,7 +82,7 @@ def check_scopes() -> None:
 
 
 def show_scale(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a table of the cost of compiling and inspecting large training steps, relative to JAX alone."""
+    """Return an HTML table of the recorded cost of compiling and inspecting large training steps, next to JAX's."""
     cells = []
     for row in rows.values():
         costs = row["costs"]
