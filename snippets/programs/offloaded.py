@@ -15,7 +15,7 @@ INPUT = "layer input"
 
 
 def layer(x: jax.Array, weights: jax.Array) -> tuple[jax.Array, None]:
-    """Apply two matmuls, each with a tanh; the input has a name that a policy can select."""
+    """Return two matmuls with a tanh each, and None for the scan; a policy can select the named input."""
     x = checkpoint_name(x, INPUT)
     return jnp.tanh(jnp.tanh(x @ weights[0]) @ weights[1]), None
 
