@@ -20,7 +20,7 @@ WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 NAMES = [path.name for path in WORKFLOWS]
 SCRIPTS = Path(sys.executable).parent
 EXAMPLES = sorted((ROOT / "snippets" / "budgets" / "workflows").glob("*.yml"))
-"""Those that readers copy."""
+"""The workflow files that readers copy."""
 WRITERS = {"comment.yml", "main.yml", "newest.yml", "publish.yml", "release.yml"}
 
 

@@ -50,19 +50,19 @@ expect.set_options(timeout=PATIENCE * 1000)
 
 
 def lacks(page_path: str, missing: object) -> bool:
-    """Return whether a page has no element that a test could check, so that the test passes trivially."""
+    """Return whether `missing`, the elements that a test found, is empty; assert that on `CHAPTER` it is not."""
     assert missing or page_path != CHAPTER, "nothing was found on the page that has everything"
     return not missing
 
 
 type Opener = Callable[..., Page]
-"""Opens a page of the site in a new window, by its path, with options of its context."""
+"""A function that opens a page of the site in a new window, by its path, with options of its context."""
 
 type Anew = Callable[..., Page]
-"""Loads a page of the site anew, by its path and perhaps a look."""
+"""A function that loads a page of the site anew, by its path and optionally a `Look`."""
 
 type Show = Callable[..., Opened]
-"""Writes the explorer of captures into a file, and opens it in a window of its own."""
+"""A function that writes the explorer of captures into a file, and opens it in its own window."""
 
 
 def sources() -> dict[str, Path]:
@@ -85,19 +85,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def layer() -> Captures:
-    """The dense layer for the usual targets."""
+    """The captures of the dense layer for the usual targets."""
     return capture_all(small.layer, *small.EXAMPLE)
 
 
 @pytest.fixture(scope="session")
 def block() -> Captures:
-    """The transformer block for the usual targets."""
+    """The captures of the transformer block for the usual targets."""
     return capture_all(large.transformer_block, *large.EXAMPLE)
 
 
 @pytest.fixture(scope="session")
 def page_paths() -> list[str]:
-    """Every page that the site must have."""
+    """The path of every page that the site must have, including 404.html."""
     return [*sources(), "404.html"]
 
 
@@ -110,7 +110,7 @@ def site(built_site: Path) -> Generator[Site]:
 
 @pytest.fixture(scope="session")
 def run_node(root: Path) -> RunNode:
-    """Run programs beside the pinned npm packages."""
+    """A function that runs programs next to the pinned npm packages."""
     return node.prepare(root)
 
 
@@ -214,11 +214,11 @@ class Opened:
     page: Page
 
     def inside(self, body: str) -> Any:  # noqa: ANN401 - whatever a script returns
-        """Evaluate JavaScript over `root`, the explorer's own tree."""
+        """Run JavaScript statements on `root`, the explorer's shadow root, and return their value."""
         return self.page.evaluate(f"() => {{ {ROOT} {body} }}")
 
     def await_inside(self, expression: str) -> None:
-        """Wait until an expression over `root` holds."""
+        """Wait until a JavaScript expression with `root` is true."""
         wait_until(self.page, f"() => {{ {ROOT} return {expression} }}")
 
     @property

@@ -32,7 +32,7 @@ HLO = (
 
 @dataclass
 class Opened:
-    """The page, with its requests and its errors."""
+    """The page that opens a dump, with its requests and errors, and a method for each action of a user."""
 
     page: Page
     requests: list[Request] = field(default_factory=list)

@@ -20,7 +20,7 @@ PAGE = f"<div data-captures='[{{&quot;src&quot;: &quot;{NAME}&quot;}}]'></div>"
 
 @pytest.fixture
 def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the data of a project."""
+    """The empty folder of the explorer's staged data in a temporary project."""
     monkeypatch.setattr(project, "root", tmp_path)
     folder = tmp_path / explorer_files.STAGED
     folder.mkdir(parents=True)

@@ -151,7 +151,7 @@ def test_downloads_that_no_page_offers_are_removed(tmp_path: Path) -> None:
 
 
 def _package_alone(folder: Path) -> dict[str, str]:
-    """Return an environment in which the package is found, and no program of this project."""
+    """Return environment variables with which only the package can be imported, and no program of this project."""
     beside = folder / "installed"
     beside.mkdir()
     (beside / "xla_inspect").symlink_to(ROOT / "snippets" / "xla_inspect")

@@ -50,7 +50,7 @@ def run_bash(folder: Path, path: str, *command: str) -> subprocess.CompletedProc
 
 
 def without_uv(path: str) -> bool:
-    """Say whether no folder of a PATH holds uv."""
+    """Return whether no folder of a PATH contains uv."""
     return shutil.which("uv", path=path) is None
 
 

@@ -64,14 +64,14 @@ def list_words(question: Question) -> Iterator[str]:
 
 
 def print_answer(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    """Return what the command prints."""
+    """Return the output of `xla-inspect why` for a question; assert that it succeeds."""
     first, *rest = list_words(question)
     assert run_here([first, *options, *rest]) == 0
     return capsys.readouterr().out
 
 
 def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    """Return the answer of the command."""
+    """Return the answer of `xla-inspect why` for a question, from its JSON."""
     answer: dict[str, Any] = json.loads(print_answer(question, capsys, "--json", *options))
     return answer
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect import Capture
 
 KERNEL, COPY = 5000.0, 2000.0
-"""Nanoseconds that each kernel takes in these profiles, and each copy."""
+"""The durations in nanoseconds of each kernel and of each copy in these profiles."""
 
 LIBRARY = "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_64x64_32x6_nn_align4>(Params)"
 HOST_COPY = "MemcpyH2D"
@@ -31,7 +31,7 @@ STREAM, OPS, MODULES = "Stream #20(Compute)", "XLA Ops", "XLA Modules"
 
 @dataclass(frozen=True)
 class Ran:
-    """One event: its nanoseconds, short name and statistics."""
+    """One event of a profile: name, start and duration in nanoseconds, statistics, and a short name or none."""
 
     name: str
     start: float

@@ -119,7 +119,7 @@ def test_an_all_gather_is_inserted_for_the_matmul_that_reads_shards(target: str)
 
 @pytest.fixture(scope="module")
 def captures() -> Mapping[str, Captures]:
-    """Programs with their reasons."""
+    """The captures of `PROGRAMS` with the compilers' reasons, by the name of the program."""
     return {name: capture_all(function, *example, reasons=True) for name, (function, example) in PROGRAMS.items()}
 
 
