@@ -82,7 +82,7 @@ def test_an_audit_finds_nothing() -> None:
 
 
 def test_the_checkers_report_planted_errors(tmp_path: Path) -> None:
-    """Each is a program whose words are read: here both find a fault that is planted."""
+    """The tests above parse the output of both checkers; here each finds a planted fault."""
     path = tmp_path / ".github" / "workflows" / "main.yml"
     path.parent.mkdir(parents=True)
     text = (GITHUB / "workflows" / "main.yml").read_text(encoding="utf-8")

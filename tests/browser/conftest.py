@@ -139,7 +139,7 @@ def windows(site: Site, browser: Browser) -> Generator[Visits]:
 
 @pytest.fixture
 def open_anew(windows: Visits) -> Generator[Anew]:
-    """Load pages in a new window, for tests that change their state; the policy must block nothing."""
+    """A function that loads pages as on a first visit, in windows that tests share; their policy must block nothing."""
     loaded = []
 
     def open_anew(path: str, look: Look = Look()) -> Page:  # noqa: B008 - it is frozen
@@ -152,7 +152,7 @@ def open_anew(windows: Visits) -> Generator[Anew]:
 
 @pytest.fixture
 def open_page(site: Site, browser: Browser) -> Generator[Opener]:
-    """Open pages, each in a context of its own that is closed after the test; their policy must block nothing."""
+    """A function that opens pages, each in its own context until the test ends; their policy must block nothing."""
     contexts: list[BrowserContext] = []
     blocked: list[str] = []
 
@@ -209,7 +209,7 @@ def asked_page(asked_context: BrowserContext, asked_address: str) -> Generator[P
 
 @dataclass
 class Opened:
-    """An explorer in a browser."""
+    """The explorer on a page of the browser, with a method for each action of a user."""
 
     page: Page
 
@@ -228,7 +228,7 @@ class Opened:
 
     @property
     def pane(self) -> Locator:
-        """The element of the chosen view."""
+        """The locator of the element that shows the chosen view."""
         return self.page.locator(".pane")
 
     def choose(self, name: str) -> None:
@@ -236,7 +236,7 @@ class Opened:
         self.page.locator(f'.choice input[value="{name}"]').check()
 
     def choose_line(self, place: str) -> None:
-        """Press the line of Python at `file:line`."""
+        """Press the line of Python at `file:line`, and wait until the status line names it."""
         file, _, line = place.rpartition(":")
         section = self.page.locator(".source .file", has=self.page.locator(".named", has_text=file))
         section.locator(f'li[data-number="{line}"] > button.line').click()
@@ -262,7 +262,7 @@ class Opened:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Generator[Show]:
-    """Write the explorer of captures into a file, and open it in a window of its own."""
+    """A function that writes the explorer of captures into a file, and opens it in its own window."""
     opened = []
 
     def show(

@@ -53,7 +53,7 @@ class Evil:
 
     @contextmanager
     def serve(self) -> Iterator[None]:
-        """Serve its page."""
+        """Serve the page of this site, and record its requests, within the context."""
         site = self
 
         class Handler(BaseHTTPRequestHandler):

@@ -71,7 +71,7 @@ def test_a_site_without_explorers_gets_none_of_their_files(tmp_path: Path) -> No
 
 
 def test_data_that_no_page_uses_is_removed_from_the_site(staged: Path, tmp_path: Path) -> None:
-    """As after an edit, when the folder of the site is not made anew."""
+    """This is the case after an edit, if the folder of the site is not emptied."""
     other = NAME.replace("0", "a")
     for name in (NAME, other):
         (staged / name).write_text("{}", encoding="utf-8")

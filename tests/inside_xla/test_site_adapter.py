@@ -59,7 +59,7 @@ def first_cell(address: str) -> str:
 
 
 def run(python: Path, cell: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a cell in a shell of IPython's, which is what a kernel runs it in."""
+    """Run a cell in a new process of IPython, as the kernel of a notebook does, and return the process."""
     (folder / "cell.ipy").write_text(cell, encoding="utf-8")
     command = [str(python), "-m", "IPython", "--no-banner", "--colors=NoColor", "cell.ipy"]
     # Where the project is on the path already the first cell does nothing; IPython puts VIRTUAL_ENV's packages there.

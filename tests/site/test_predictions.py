@@ -210,7 +210,7 @@ def swap_targets(*arguments: Any, **options: Any) -> Captures:  # noqa: ANN401 -
 
 
 def list_others(run: Run, statement: ast.stmt) -> Iterator[dict[str, object]]:
-    """Yield altered values for the names that decide the answers of a statement, one name at a time."""
+    """Yield another value, and then None, for each name that decides the answers of a statement, one at a time."""
     deciding = [expression for call in list_calls(statement) for _, expression in list_deciding(call)]
     names = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
     for name in sorted(names & run.names.keys()):

@@ -219,7 +219,7 @@ class Question:
         return [self.find_line(text) for text in self.what["apart"]], list[set[Any]](parts)
 
     def find_line(self, text: str) -> int:
-        """Return the number of the only line of the program's function that contains a text.
+        """Return the number of the only line of the program's function that equals a text, without indentation.
 
         Raises:
             ValueError: There is no such line, or more than one.

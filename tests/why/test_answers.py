@@ -40,7 +40,7 @@ each_question = pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
 
 @cache
 def find_name(name: str) -> str:
-    """Return the name of the instruction that a question is about."""
+    """Return the name of the first instruction that the question called `name` is about."""
     question = ASKED[name]
     program: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
     return program

@@ -32,7 +32,7 @@ ACCELERATORS = {
 
 
 def compile_pins(platform: str) -> subprocess.CompletedProcess[str]:
-    """Resolve the project for a platform as `uv sync` does, from wheels alone."""
+    """Resolve the project's requirements for a platform as `uv sync` does, from wheels alone, without installing."""
     command = ["uv", "pip", "compile", "pyproject.toml", "--group=dev", "--group=accelerators", "--python-version=3.12"]
     command += [
         f"--python={sys.executable}",

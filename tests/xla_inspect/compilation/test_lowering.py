@@ -103,7 +103,7 @@ def test_a_shared_lowering_compiles_as_one_made_for_each_target(kind: str) -> No
 
 
 def test_a_lowering_rule_gets_the_client_of_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pallas lowers a kernel otherwise for each generation of a TPU, and so is lowered for each."""
+    """Pallas lowers a kernel differently for each TPU generation, so such a program is lowered for each."""
 
     def double(x: jax.Array) -> jax.Array:
         def body(ref: jax.Ref, write: jax.Ref) -> None:

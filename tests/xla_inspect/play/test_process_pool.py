@@ -39,7 +39,7 @@ def edit(code: str = CODE, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - 
 
 
 def fail(pool: ProcessPool, code: str, **changes: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
-    """Return the kind and the line of the one failure of an edit."""
+    """Compile an edit in the pool, and return the kind and the line of its only failure."""
     events = [*pool.answer_edit(edit(code, **changes))]
     (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
     assert events[-1]["event"] == "done"

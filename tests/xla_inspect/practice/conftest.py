@@ -52,7 +52,7 @@ def start(module: str, *arguments: str, **environment: str) -> subprocess.Popen[
 
 @cache
 def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...] = ()) -> Ended:
-    """Run a command to its end; the same command runs once a session."""
+    """Run a command of the practice to its end, once a session for equal arguments; return its status and output."""
     process = start(module, *arguments, **dict(environment))
     out, err = process.communicate(timeout=300)
     return Ended(process.returncode, out, err)
@@ -60,7 +60,7 @@ def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...
 
 @pytest.fixture(autouse=True)
 def _keep_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no test write into the user's progress."""
+    """Store progress in a temporary folder, so that no test writes into the user's."""
     monkeypatch.setattr(logbook, "FOLDER", tmp_path / "kept")
 
 

@@ -32,7 +32,7 @@ def scan() -> Captures:
 
 
 def parts(text: str) -> dict[str, list[str]]:
-    """Split the text into the lines of each part."""
+    """Return the lines of each part of a text, by the title of the part."""
     result = re.findall(r"^(\S.*)\n((?:  .*\n)*)", text, re.MULTILINE)
     return {name: [line.strip() for line in lines.splitlines()] for name, lines in result}
 

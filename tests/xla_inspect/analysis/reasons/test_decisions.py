@@ -165,7 +165,7 @@ def test_a_tpu_with_too_little_memory_recomputes_activations() -> None:
 
 
 def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") -> set[tuple[str, tuple[str, ...]]]:
-    """Return the kinds of decisions about an instruction, with the other instructions involved."""
+    """Return the kinds of decisions with a verdict about an instruction, with the other instructions involved."""
     return {
         (decision.kind, decision.others)
         for decision in reasons.about(instruction)
