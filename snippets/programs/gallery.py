@@ -1,4 +1,4 @@
-"""Twenty-two programs, from one dense layer to a training step on eight devices, and what each of them is about."""
+"""Twenty-two programs with titles, from one dense layer to a training step on eight devices."""
 
 from __future__ import annotations
 

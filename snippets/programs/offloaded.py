@@ -27,14 +27,14 @@ def loss(weights: jax.Array, x: jax.Array, step: Callable[..., Any]) -> jax.Arra
 
 
 def gradient_saved(weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the gradient; save the inputs of all layers on the device, and compute the rest again."""
+    """Return the gradient by the weights; save the inputs of all layers on the device, and recompute the rest."""
     policy = jax.checkpoint_policies.save_only_these_names(INPUT)
     gradient: jax.Array = jax.grad(loss)(weights, x, jax.checkpoint(layer, policy=policy))
     return gradient
 
 
 def gradient_offloaded(weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the same gradient, but save the inputs in the host's memory."""
+    """Return the same gradient as `gradient_saved`, but save the inputs in the host's memory."""
     policy = jax.checkpoint_policies.save_and_offload_only_these_names(
         names_which_can_be_saved=[],
         names_which_can_be_offloaded=[INPUT],
