@@ -108,7 +108,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def is_long(test: pytest.Item) -> bool:
-    """Return whether a test is marked as long, and none of its parameters is among those with which it is run."""
+    """Return whether a test is marked as long, and no parameter of it is in `but`, the exceptions of the mark."""
     mark = test.get_closest_marker("long")
     call = getattr(test, "callspec", None)
     return bool(mark and not (call and {call.id, *map(str, call.params.values())} & {*mark.kwargs.get("but", ())}))
@@ -128,7 +128,7 @@ def pytest_runtest_call() -> Generator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a skipped test if all requirements are available."""
+    """Turn a skip into a failure if targets and browser are required, except for the reasons of `MAY_LACK`."""
     report = yield
     if report.skipped and TARGETS_REQUIRED and BROWSER_REQUIRED and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2].removeprefix("Skipped: ")
@@ -196,7 +196,7 @@ def all_targets() -> None:
 
 @pytest.fixture(scope="session")
 def captures() -> Captures:
-    """relu(x @ w + b) on the three targets that pages show."""
+    """The captures of relu(x @ w + b) on the three targets that pages show."""
     from programs import layer
     from xla_inspect import capture_all
 

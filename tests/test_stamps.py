@@ -104,7 +104,7 @@ def test_no_other_compilers_jax_counts_as_the_pinned_one() -> None:
 def test_the_build_warns_of_every_file_that_was_changed_and_of_no_other(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A strict build fails where there is a warning."""
+    """A warning makes a strict build fail."""
     shutil.copytree(stamps.DATA, tmp_path / "data")
     config: Any = SimpleNamespace(docs_dir=str(tmp_path), config_file_path=str(ROOT / "mkdocs.yml"))
     with caplog.at_level(logging.WARNING):

@@ -19,7 +19,7 @@ MACHINE = [f"/{folder}/" for folder in ("work", "root", "tmp")] + [str(ROOT), st
 
 
 def list_files() -> list[Path]:
-    """List what git tracks, and what it would track once added."""
+    """Return the files that git tracks, or would track once added; skip the test outside a git clone."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git clone")
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]

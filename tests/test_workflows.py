@@ -20,7 +20,7 @@ WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 NAMES = [path.name for path in WORKFLOWS]
 SCRIPTS = Path(sys.executable).parent
 EXAMPLES = sorted((ROOT / "snippets" / "budgets" / "workflows").glob("*.yml"))
-"""Those that readers copy."""
+"""The workflow files that readers copy."""
 WRITERS = {"comment.yml", "main.yml", "newest.yml", "publish.yml", "release.yml"}
 
 
@@ -82,7 +82,7 @@ def test_an_audit_finds_nothing() -> None:
 
 
 def test_the_checkers_report_planted_errors(tmp_path: Path) -> None:
-    """Each is a program whose words are read: here both find a fault that is planted."""
+    """The tests above parse the output of both checkers; here each finds a planted fault."""
     path = tmp_path / ".github" / "workflows" / "main.yml"
     path.parent.mkdir(parents=True)
     text = (GITHUB / "workflows" / "main.yml").read_text(encoding="utf-8")

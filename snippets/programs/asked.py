@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 
 def through_bfloat16(x: jax.Array) -> jax.Array:
-    """Return x rounded to bfloat16 and back, if nobody takes the rounding away."""
+    """Return x converted to bfloat16 and back to float32, unless a compiler removes both conversions."""
     return x.astype(jnp.bfloat16).astype(jnp.float32)
 
 

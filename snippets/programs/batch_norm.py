@@ -1,4 +1,4 @@
-"""Batch normalisation as one operation: no function of JAX makes it, so a primitive of our own does."""
+"""Batch normalization for inference as one StableHLO operation, which a custom primitive of this file emits."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ mlir.register_lowering(batch_norm_inference, _lower)
 
 
 def batch_norm(x: jax.Array, scale: jax.Array, offset: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
-    """Return scale * (x - mean) / sqrt(variance + epsilon) + offset, f32[8,16], one of each a channel."""
+    """Return scale * (x - mean) / sqrt(variance + 1e-5) + offset, f32[8,16]; the four have one number a channel."""
     normed: jax.Array = batch_norm_inference.bind(x, scale, offset, mean, variance)
     return normed
 

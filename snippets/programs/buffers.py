@@ -20,7 +20,7 @@ LONG = jax.ShapeDtypeStruct((65536, 128), jnp.float32)
 
 
 def four(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the extremes of d; the four matmuls have the live ranges of the page's example."""
+    """Return the largest and the smallest element of d, the last of four matmuls whose live ranges overlap."""
     a = x @ w
     b = w @ x
     c = a @ x
@@ -36,7 +36,7 @@ def chain(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def update(state: jax.Array, gradient: jax.Array) -> jax.Array:
-    """Return the next state, in the shape of the state, as a training step updates its parameters."""
+    """Return state - 0.1 * gradient, the next state, as a training step updates its parameters."""
     return state - 0.1 * gradient
 
 
@@ -46,7 +46,7 @@ def total(state: jax.Array) -> jax.Array:
 
 
 def rows_by_loop(table: jax.Array) -> jax.Array:
-    """Write one row after another, each computed from the row above it."""
+    """Return the table with each row except the first set to the sine of the row above it, by a loop."""
 
     def body(i: jax.Array, table: jax.Array) -> jax.Array:
         return table.at[i].set(jnp.sin(table[i - 1]))
@@ -56,7 +56,7 @@ def rows_by_loop(table: jax.Array) -> jax.Array:
 
 
 def rows_by_scan(row: jax.Array) -> jax.Array:
-    """Stack rows with scan, each computed from the row above it, f32[64,1024]."""
+    """Return 64 rows that a scan stacks, each the sine of the row above it, f32[64,1024]."""
 
     def step(row: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
         row = jnp.sin(row)
@@ -66,7 +66,7 @@ def rows_by_scan(row: jax.Array) -> jax.Array:
 
 
 def kept_and_changed(table: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a table with one changed row, and the original table."""
+    """Return the table with row 3 set to zero, and the original table."""
     return table.at[3].set(0.0), table
 
 
@@ -77,7 +77,7 @@ def deep(x: jax.Array, ws: jax.Array) -> jax.Array:
 
 
 def deep_checkpointed(x: jax.Array, ws: jax.Array) -> jax.Array:
-    """Return the same gradient, but compute the inside of each layer again in the backward pass."""
+    """Return the same gradient as `deep`, but compute the inside of each layer again in the backward pass."""
     gradient: jax.Array = jax.grad(loss, argnums=1)(x, ws, jax.checkpoint(residual))
     return gradient
 
@@ -106,7 +106,7 @@ def attend(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
 
 
 def attend_by_blocks(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same attention, with the scores of 1,024 queries at a time."""
+    """Return the same result as `attend`, with the scores of 1,024 queries at a time."""
     blocks: jax.Array = jax.lax.map(lambda block: attend(block, k, v), q.reshape(-1, 1024, q.shape[1]))
     return blocks.reshape(q.shape)
 

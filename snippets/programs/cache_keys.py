@@ -22,10 +22,10 @@ def compile_as(text: str, *, name: str = "step", table: float = 1.0, **options: 
     """Compile a function that is given as text, as a new process would find it.
 
     Args:
-        text: The function, and whatever it calls.
-        name: What it is called.
-        table: The value in an array that it closes over.
-        options: What `compile` is told.
+        text: The source of the function, and of the functions that it calls.
+        name: The name of the function to compile, which takes f32[64,64].
+        table: The value of all elements of `TABLE`, an array that the function closes over.
+        options: Compiler options of XLA.
     """
     scope: dict[str, Any] = {"jax": jax, "jnp": jnp, "TABLE": np.full((64, 64), table, np.float32)}
     exec(text, scope)  # noqa: S102 - one of the texts below
@@ -37,7 +37,7 @@ CLIPPED = "@jax.jit\ndef {}(x):\n    return jnp.minimum(x, 1)\ndef step(x):\n   
 
 
 def cache_keys() -> list[tuple[str, bool]]:
-    """Return changes, each with whether the executable that was kept without it is found all the same."""
+    """Return seven changes of a program, each with whether the cache still finds the executable from before it."""
     changes: list[tuple[str, Callable[[], None], Callable[[], None]]] = [
         ("nothing", lambda: compile_as(STEP), lambda: compile_as(STEP)),
         ("comments and line numbers", lambda: compile_as(STEP), lambda: compile_as(f"# A comment.\n\n{STEP}")),
@@ -63,7 +63,7 @@ def cache_keys() -> list[tuple[str, bool]]:
 
 
 def _is_found(first: Callable[[], None], again: Callable[[], None]) -> bool:
-    """Return whether the second of two compiles finds in an empty cache what the first one left."""
+    """Return whether the second compilation finds the first one's executable in a cache that was empty before."""
     events: list[str] = []
 
     def listen(event: str, **_: str | int) -> None:

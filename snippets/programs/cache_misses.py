@@ -13,20 +13,20 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 class Notes(logging.Handler):
-    """Keeps the messages that reach a logger."""
+    """A logging handler that appends each message of a logger to the list `said`."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start with an empty list of messages."""
         super().__init__()
         self.said: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Keep a message."""
+        """Append the text of a message to `said`."""
         self.said.append(record.getMessage())
 
 
 def cache_misses() -> list[tuple[str, int, str]]:
-    """Return each call with the executables that it compiled and the reason that JAX gave, as far as it names one."""
+    """Run eight calls; return the text of each, its number of compilations, and JAX's reason, or '' for none."""
 
     def scale(x: jax.Array, by: int) -> jax.Array:
         return x * by
@@ -72,7 +72,7 @@ def cache_misses() -> list[tuple[str, int, str]]:
 
 
 def find_reason(text: str) -> str:
-    """Return the lines of an explanation that say what differs, without addresses and places."""
+    """Return the differences that JAX's explanation of a cache miss names, in one line; '' if it names none."""
     lines = [line.strip() for line in text.splitlines()]
     if "never seen function:" in lines:
         return "never seen function"

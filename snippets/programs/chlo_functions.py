@@ -16,7 +16,7 @@ FUNCTIONS = {
 
 
 def chlo_functions(x: jax.Array) -> list[jax.Array]:
-    """Return each function of x, f32[4,8] all."""
+    """Return the results of the eight functions for x, each f32[4,8]."""
     return [function(x) for function in FUNCTIONS.values()]
 
 

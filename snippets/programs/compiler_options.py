@@ -7,7 +7,7 @@ OPTIONS: dict[str, str | bool] = {"xla_disable_hlo_passes": "no-such-pass", "xla
 
 
 def compiler_options() -> dict[str, str]:
-    """Return for each option what the compiled function returned, or the first line of the error."""
+    """Return for each option the result of a function compiled with it, as text, or the first line of its error."""
     said = {}
     for name, value in OPTIONS.items():
         function = jax.jit(lambda x: x + 1, compiler_options={name: value})

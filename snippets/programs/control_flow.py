@@ -1,4 +1,4 @@
-"""A choice and a repetition, each as Python writes it and as jax.lax does."""
+"""Conditions and loops, written in Python and with jax.lax."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,27 +11,27 @@ BOUND = 100.0
 
 
 def python_if(x: jax.Array) -> jax.Array:
-    """Choose in Python, which needs a value to choose by."""
+    """Return sin(x) if the sum of x is positive, else cos(x); `if` needs the value, so `jit` cannot trace it."""
     if jnp.sum(x) > 0:
         return jnp.sin(x)
     return jnp.cos(x)
 
 
 def python_for(x: jax.Array, steps: int) -> jax.Array:
-    """Repeat in Python, which needs to know how often."""
+    """Return x after `steps` sines in a Python loop, which needs the value of `steps` during tracing."""
     for _ in range(steps):
         x = jnp.sin(x)
     return x
 
 
 def cond(x: jax.Array) -> jax.Array:
-    """Choose on the device."""
+    """Return sin(x) if the sum of x is positive, else cos(x), chosen on the device."""
     chosen: jax.Array = lax.cond(jnp.sum(x) > 0, jnp.sin, jnp.cos, x)
     return chosen
 
 
 def fori_loop(x: jax.Array) -> jax.Array:
-    """Repeat on the device, as often as the text says."""
+    """Return x after three sines, in a loop on the device."""
     last: jax.Array = lax.fori_loop(0, 3, lambda _, value: jnp.sin(value), x)
     return last
 
@@ -43,7 +43,7 @@ def scan(x: jax.Array) -> jax.Array:
 
 
 def while_loop(x: jax.Array) -> jax.Array:
-    """Repeat on the device for as long as a value says so."""
+    """Return x, doubled in a loop on the device until its sum is at least 100."""
     return lax.while_loop(lambda value: jnp.sum(value) < BOUND, lambda value: value * 2, x)
 
 

@@ -19,7 +19,7 @@ THUNK = re.compile(r"Processing operation \d+ Operation \{name: op: (?P<name>\S+
 
 
 def cpu_thunks() -> list[tuple[str, str]]:
-    """Return the name and the kind of each thunk of the layer, in the order in which they are written."""
+    """Return name and kind of each thunk of the layer, in the order in which a child process's compiler logs them."""
     done = subprocess.run(  # noqa: S603 - ours
         [sys.executable, "-c", CHILD],
         env={**os.environ.copy(), **ASKED},

@@ -21,12 +21,12 @@ def root_of_difference(x: jax.Array, y: jax.Array, z: jax.Array) -> jax.Array:
 
 
 def debugged() -> str:
-    """Return the error that a negative number leads to."""
+    """Return the message of `jax_debug_nans`' error for a jitted logarithm of -1."""
     return explain(lambda: shifted_log(jnp.float32(-1)))
 
 
 def made_by_the_compiler() -> dict[str, int | str]:
-    """Return how many NaN a function makes eagerly and under jit, and the error of the second."""
+    """Return the numbers of NaNs of `root_of_difference` eagerly and under jit, and the error under jit, or ''."""
     x, y = jnp.linspace(1, 2, 1000), jnp.linspace(3, 4, 1000)
     z = x * y
     eagerly = int(jnp.isnan(root_of_difference(x, y, z)).sum())
@@ -36,7 +36,7 @@ def made_by_the_compiler() -> dict[str, int | str]:
 
 
 def explain(call: Callable[[], object]) -> str:
-    """Return what `jax_debug_nans` says of a call that returns a NaN."""
+    """Return the message of the error that `jax_debug_nans` raises during a call; '' if it raises none."""
     # JAX also logs, and prints, that it runs the function again without jit.
     logging.disable(logging.WARNING)
     try:

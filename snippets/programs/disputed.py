@@ -8,43 +8,43 @@ import jax.numpy as jnp
 
 
 def scale_sum(x: jax.Array, scale: jax.Array) -> jax.Array:
-    """Something computed from a reduction."""
+    """Return the sum over the last axis, times a scalar, f32[256]."""
     return x.sum(-1) * scale
 
 
 def bias_after_relu(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
-    """A matrix product with two operations after it."""
+    """Return relu(x @ w) + b, a matrix product with two operations after it, f32[64,256]."""
     return jax.nn.relu(x @ w) + b
 
 
 def choose(condition: jax.Array, x: jax.Array) -> jax.Array:
-    """One of two small computations."""
+    """Return 2 x if the condition holds, else 3 x, chosen on the device."""
     chosen: jax.Array = jax.lax.cond(condition, lambda x: x * 2, lambda x: x * 3, x)
     return chosen
 
 
 def convolve_channels_first(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """A convolution of images in the order batch, channels, height, width."""
+    """Return the convolution of images in the order batch, channels, height, width."""
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NCHW", "OIHW", "NCHW"))
 
 
 def convolve_channels_last(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """A convolution of images in the order batch, height, width, channels."""
+    """Return the convolution of images in the order batch, height, width, channels."""
     return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
 def add_waves(x: jax.Array) -> jax.Array:
-    """Element-wise operations with intermediates that two of them read."""
+    """Return sin(x) * 2 + cos(x), element by element."""
     return jnp.sin(x) * 2 + jnp.cos(x)
 
 
 def scatter_add(x: jax.Array, indices: jax.Array, updates: jax.Array) -> jax.Array:
-    """Add rows to some rows."""
+    """Return x with each row of `updates` added to the row of its index."""
     return x.at[indices].add(updates)
 
 
 def arc_cosine(x: jax.Array) -> jax.Array:
-    """An operation that some compilers expand and some take whole."""
+    """Return acos(x), one operation that some compilers expand into several."""
     return jax.lax.acos(x)
 
 

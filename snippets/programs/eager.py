@@ -18,7 +18,7 @@ LAUNCH = "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"
 
 
 def eager() -> dict[str, tuple[list[tuple[str, int]], int]]:
-    """Return for each mode its executables, with their names and the bytes each writes, and how many it launches."""
+    """Return for each mode the executables it compiles (name, bytes of the result), and how many a run launches."""
     random = np.random.default_rng(0)
     arrays = [jax.device_put(random.normal(0, 0.05, leaf.shape).astype(leaf.dtype)) for leaf in model.EXAMPLE]
     # Executables of earlier calls would be found again, and not be seen to be compiled.
@@ -30,7 +30,7 @@ def eager() -> dict[str, tuple[list[tuple[str, int]], int]]:
 
 
 def observe(function: Callable[..., jax.Array], arrays: list[jax.Array]) -> tuple[list[tuple[str, int]], int]:
-    """Return the executables that the first call of a function compiles, and how many the second launches."""
+    """Return (name, result bytes) of each executable that a first call compiles, and the launches of a second."""
     client = jax.devices("cpu")[0].client
     before = list(client.live_executables())
     jax.block_until_ready(function(*arrays))
@@ -54,7 +54,7 @@ def count_launches(call: Callable[[], Any]) -> int:
 
 
 def eager_product() -> tuple[list[tuple[str, int]], int]:
-    """Return the executables of one product that is run eagerly, and how many it launches."""
+    """Return (name, result bytes) of each executable of one eager matmul, and the launches of a second call."""
     arrays = [jax.device_put(np.ones(leaf.shape, leaf.dtype)) for leaf in product.EXAMPLE]
     jax.clear_caches()
     return observe(product.product, arrays)

@@ -8,7 +8,7 @@ SPECS = (P("x", None),)
 
 
 def by_device(part: jax.Array) -> tuple[jax.Array, ...]:
-    """Return five exchanges of this device's rows with those of the others."""
+    """Return the results of five collectives on this device's rows."""
     size = jax.lax.axis_size("x")
     ring = [(device, (device + 1) % size) for device in range(size)]
     return (
@@ -21,7 +21,7 @@ def by_device(part: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def exchange(x: jax.Array) -> tuple[jax.Array, ...]:
-    """Return the exchanges of a matrix whose rows are spread over the mesh's axis x."""
+    """Return the results of five collectives on a matrix whose rows are spread over the mesh's axis x."""
     out = (P(), P("x"), P(), P(None, "x"), P("x"))
     # All-gather gives every device the same, which the types cannot say.
     return jax.shard_map(by_device, in_specs=SPECS, out_specs=out, check_vma=False)(x)

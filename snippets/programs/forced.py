@@ -1,4 +1,4 @@
-"""Programs that tell XLA what to fuse and what to keep apart, each beside the same without it."""
+"""Programs that tell XLA what to fuse and what to keep apart, and the same programs without such requests."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ Pair = tuple[jax.Array, jax.Array]
 
 
 def double_exp(x: jax.Array) -> jax.Array:
-    """Two element-wise operations, and nothing said about them."""
+    """Return 2 exp(x), without a request about fusion."""
     return jnp.exp(x) * 2
 
 
 def keep_apart(x: jax.Array) -> jax.Array:
-    """The same with a barrier between them."""
+    """Return 2 exp(x), with a barrier between the exponential and the product."""
     held: jax.Array = jax.lax.optimization_barrier(jnp.exp(x))
     return held * 2
 
 
 def limit_first(x: jax.Array) -> jax.Array:
-    """The same with the first operation marked as the last of its fusion."""
+    """Return 2 exp(x), with the exponential marked as the last operation of its fusion."""
     with fuse_limit():
         y = jnp.exp(x)
     return y * 2
 
 
 def limit_second(x: jax.Array) -> jax.Array:
-    """The same with the second operation marked."""
+    """Return 2 exp(x), with the product marked as the last operation of its fusion."""
     y = jnp.exp(x)
     with fuse_limit():
         return y * 2
 
 
 def sine_and_cosine(x: jax.Array, y: jax.Array) -> Pair:
-    """Two results of two arrays, which share nothing."""
+    """Return sin(x) and cos(y), which share no operand."""
     return jnp.sin(x), jnp.cos(y)
 
 
 def sine_with_cosine(x: jax.Array, y: jax.Array) -> Pair:
-    """The same, asked for as one fusion."""
+    """Return sin(x) and cos(y), with a request to compute both in one fusion."""
     results: Pair = must_fuse_call("1")(sine_and_cosine)(x, y)
     return results
 
 
 def softmax_at_once(x: jax.Array) -> jax.Array:
-    """Softmax of each row, asked for as one fusion."""
+    """Return the softmax of each row, with a request to compute it in one fusion."""
     result: jax.Array = must_fuse_call("1")(jax.nn.softmax)(x)
     return result
 
 
 SQUARE = jax.ShapeDtypeStruct((1024, 1024), jnp.float32)
 LARGE = jax.ShapeDtypeStruct((8192, 8192), jnp.float32)
-"""An array that no on-chip memory holds."""
+"""The shape of an array that is too large for any on-chip memory."""
 
 PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "nothing": (double_exp, (SQUARE,)),

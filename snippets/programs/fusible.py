@@ -1,4 +1,4 @@
-"""Small programs, each one question to what decides about fusion."""
+"""Small programs, each of which tests one rule of the compilers for fusion."""
 
 from __future__ import annotations
 
@@ -12,69 +12,69 @@ if TYPE_CHECKING:
 
 
 def double_and_add(x: jax.Array) -> jax.Array:
-    """Two element-wise operations in a row."""
+    """Return x * 2 + 1, two element-wise operations in a row."""
     return x * 2 + 1
 
 
 def scale_softmax(x: jax.Array) -> jax.Array:
-    """Scale, and take the softmax of each row."""
+    """Return the softmax of each row of 0.125 x."""
     return jax.nn.softmax(x * 0.125, axis=-1)
 
 
 def sum_rows(x: jax.Array, scale: jax.Array) -> jax.Array:
-    """Scale, and sum each row: neighbours in memory."""
+    """Return the sum of each row of x * scale, whose elements are neighbours in memory."""
     return jnp.sum(x * scale, axis=-1)
 
 
 def sum_columns(x: jax.Array, scale: jax.Array) -> jax.Array:
-    """Scale, and sum each column: elements a row apart."""
+    """Return the sum of each column of x * scale, whose elements are a row apart in memory."""
     return jnp.sum(x * scale, axis=0)
 
 
 def normalize(x: jax.Array) -> jax.Array:
-    """Mean 0 and standard deviation 1 over all elements."""
+    """Return x with mean 0 and standard deviation 1 over all elements."""
     return (x - jnp.mean(x)) / jnp.std(x)
 
 
 def normalize_rows(x: jax.Array) -> jax.Array:
-    """Mean 0 and standard deviation 1 in each row."""
+    """Return x with mean 0 and standard deviation 1 in each row."""
     return (x - jnp.mean(x, axis=-1, keepdims=True)) / jnp.std(x, axis=-1, keepdims=True)
 
 
 def sine_and_cosine(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Two results of one operand, element by element."""
+    """Return sin(x) and cos(x), two results of one operand, element by element."""
     return jnp.sin(x), jnp.cos(x)
 
 
 def moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Two sums over one operand."""
+    """Return the sum of each row, and the sum of its squares."""
     return jnp.sum(x, axis=-1), jnp.sum(x * x, axis=-1)
 
 
 def exp_three_ways(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """One value with three users."""
+    """Return the sums of the columns and rows of exp(x), and its matrix product with itself."""
     y = jnp.exp(x)
     return jnp.sum(y, axis=0), jnp.sum(y, axis=1), y @ y
 
 
 def fence(x: jax.Array) -> jax.Array:
-    """Two element-wise operations with a barrier between them."""
+    """Return 2 exp(x), with a barrier between the two operations."""
     held: jax.Array = jax.lax.optimization_barrier(jnp.exp(x))
     return held * 2
 
 
 def sort_between(x: jax.Array) -> jax.Array:
-    """Two element-wise operations with a sort between them."""
+    """Return twice the sorted rows of exp(x), a sort between two element-wise operations."""
     return jnp.sort(jnp.exp(x), axis=-1) * 2
 
 
 def join(x: jax.Array, y: jax.Array) -> jax.Array:
-    """A concatenation between element-wise operations."""
+    """Return twice the concatenation of exp(x) and sin(y)."""
     return jnp.concatenate([jnp.exp(x), jnp.sin(y)]) * 2
 
 
 def convolve(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """A convolution, channels last, and relu."""
+    """Return the relu of a convolution, with channels last."""
     dimensions = ("NHWC", "HWIO", "NHWC")
     return jax.nn.relu(jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=dimensions))
 

@@ -1,4 +1,4 @@
-"""Twenty-two programs, from one dense layer to a training step on eight devices, and what each of them is about."""
+"""Twenty-two programs with titles, from one dense layer to a training step on eight devices."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Piece:
     """A program of the gallery.
 
     Attributes:
-        title: What a reader calls it.
+        title: The name that readers see.
         function: The function.
-        example: The arguments it is compiled for.
-        arguments: What else its capture is told: mesh, shardings, donated arguments.
+        example: The shapes of the arguments that it is compiled for.
+        arguments: Further arguments of `capture`: mesh, shardings and donated arguments.
         devices: How many devices it runs on.
     """
 
@@ -51,7 +51,7 @@ class Piece:
     devices: int = 1
 
     def name_targets(self, targets: Iterable[str]) -> tuple[str, ...]:
-        """Return targets with the topology that the program runs on."""
+        """Return the names of targets, each with a topology of `devices` devices if that is more than one."""
         return tuple(place(name, self.devices) for name in targets)
 
 

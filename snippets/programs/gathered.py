@@ -8,19 +8,19 @@ LAYERS, ROWS, WIDTH = 4, 8192, 2048
 
 
 def gathered(weights: list[jax.Array], x: jax.Array) -> jax.Array:
-    """Return what four layers make of x, in its shape: a matmul and a relu each."""
+    """Return the output of four layers for x, each a matmul and a relu, in the shape of x."""
     for weight in weights:
         x = jax.nn.relu(x @ weight)
     return x
 
 
 def scanned(weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the same, the layers in a loop."""
+    """Return the same result as `gathered`, with the layers in a loop over stacked weights."""
     return jax.lax.scan(lambda x, weight: (jax.nn.relu(x @ weight), None), x, weights)[0]
 
 
 def scanned_by_two(weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the same, two layers in each turn of the loop."""
+    """Return the same result as `scanned`, with two layers in each iteration of the loop."""
     return jax.lax.scan(lambda x, weight: (jax.nn.relu(x @ weight), None), x, weights, unroll=2)[0]
 
 

@@ -12,7 +12,7 @@ OPTION = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
 
 
 def hoisted() -> list[str]:
-    """Return the lowered text without the option and with it, each from a process of its own, the table cut out."""
+    """Return the StableHLO of `closed_over` without the option and with it, each from a new process."""
     texts = []
     for value in ("0", "1"):
         environment = {**os.environ.copy(), OPTION: value, "JAX_PLATFORMS": "cpu"}

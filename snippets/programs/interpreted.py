@@ -29,7 +29,7 @@ def without_chlo(function: Callable[..., Any], *example: jax.ShapeDtypeStruct) -
 
 
 def interpreted(function: Callable[..., Any], *arguments: np.ndarray) -> np.ndarray:
-    """Return the function's one result, evaluated operation by operation."""
+    """Return a function's only result for NumPy arguments, which the interpreter evaluates operation by operation."""
     shapes = [jax.ShapeDtypeStruct(argument.shape, argument.dtype) for argument in arguments]
     module = without_chlo(function, *shapes)
     with module.context:

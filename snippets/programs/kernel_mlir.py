@@ -11,7 +11,7 @@ from programs import layer
 
 
 def kernel_mlir() -> dict[str, str]:
-    """Return the MLIR of each kernel of the dense layer, by the name of its file's stage."""
+    """Return the MLIR that XLA dumps for each kernel of the dense layer, by the end of the dumped file's name."""
     with tempfile.TemporaryDirectory() as folder:
         # The pass that splits a loop over this machine's cores is off, so that every machine gets the same loop.
         options = {

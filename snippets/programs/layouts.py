@@ -19,12 +19,12 @@ def convolve_nhwc(x: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def transposed_product(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return the product of a's columns with b's columns, f32[200,300]."""
+    """Return a.T @ b, the product of the columns of a with the columns of b, f32[200,300]."""
     return a.T @ b
 
 
 def transpose(x: jax.Array) -> jax.Array:
-    """Return the columns as rows, f32[200,100]."""
+    """Return x.T, f32[200,100]."""
     return x.T
 
 
@@ -40,12 +40,12 @@ def sum_after_transposing(x: jax.Array) -> jax.Array:
 
 
 def high_product(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return the product, asking for more than the default."""
+    """Return a @ b with the precision "high", which is above the default."""
     return jnp.matmul(a, b, precision="high")
 
 
 def highest_product(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return the product, rounded as float32 rounds."""
+    """Return a @ b with the precision "highest", that of float32."""
     return jnp.matmul(a, b, precision="highest")
 
 

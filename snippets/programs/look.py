@@ -1,4 +1,4 @@
-"""Look at what a function is given in place of an array."""
+"""A function that records its argument, which under `jit`, `vmap` and `grad` is a tracer instead of an array."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ seen: list[str] = []
 
 
 def look(x: jax.Array) -> jax.Array:
-    """Note x as Python prints it, and return it."""
+    """Append the repr of x to `seen`, and return x."""
     seen.append(repr(x))
     return x
 

@@ -1,4 +1,4 @@
-"""A matmul of narrow numbers: as they are, dequantized first, and with a scale for each block."""
+"""Matmuls of narrow number types: direct, dequantized first, and with a scale for each block."""
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +35,7 @@ def block_scaled(x: jax.Array, w: jax.Array, x_scale: jax.Array, w_scale: jax.Ar
 
 
 def shape(dtype: jax.typing.DTypeLike, *sizes: int) -> jax.ShapeDtypeStruct:
-    """Return the shape of an array of an element type."""
+    """Return the `ShapeDtypeStruct` of an array of these sizes and this element type."""
     return jax.ShapeDtypeStruct(sizes, dtype)
 
 

@@ -15,7 +15,7 @@ INPUT = "layer input"
 
 
 def layer(x: jax.Array, weights: jax.Array) -> tuple[jax.Array, None]:
-    """Apply two matmuls, each with a tanh; the input has a name that a policy can select."""
+    """Return two matmuls with a tanh each, and None for the scan; a policy can select the named input."""
     x = checkpoint_name(x, INPUT)
     return jnp.tanh(jnp.tanh(x @ weights[0]) @ weights[1]), None
 
@@ -27,14 +27,14 @@ def loss(weights: jax.Array, x: jax.Array, step: Callable[..., Any]) -> jax.Arra
 
 
 def gradient_saved(weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the gradient; save the inputs of all layers on the device, and compute the rest again."""
+    """Return the gradient by the weights; save the inputs of all layers on the device, and recompute the rest."""
     policy = jax.checkpoint_policies.save_only_these_names(INPUT)
     gradient: jax.Array = jax.grad(loss)(weights, x, jax.checkpoint(layer, policy=policy))
     return gradient
 
 
 def gradient_offloaded(weights: jax.Array, x: jax.Array) -> jax.Array:
-    """Return the same gradient, but save the inputs in the host's memory."""
+    """Return the same gradient as `gradient_saved`, but save the inputs in the host's memory."""
     policy = jax.checkpoint_policies.save_and_offload_only_these_names(
         names_which_can_be_saved=[],
         names_which_can_be_offloaded=[INPUT],

@@ -1,4 +1,4 @@
-"""Programs that reach one opcode of HLO after another, from ordinary calls of JAX on one device."""
+"""Programs that together produce many opcodes of HLO by ordinary calls of JAX on one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ type Results = tuple[Any, ...]
 
 
 def arithmetic(x: jax.Array, y: jax.Array) -> Results:
-    """Element-wise arithmetic, comparison and choice."""
+    """Return the results of element-wise arithmetic, comparison and selection."""
     return (
         *(lax.abs(x), lax.neg(x), lax.sign(x), lax.is_finite(x)),
         *(lax.ceil(x), lax.floor(x), lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), jnp.round(x)),
@@ -28,7 +28,7 @@ def arithmetic(x: jax.Array, y: jax.Array) -> Results:
 
 
 def transcendental(x: jax.Array, y: jax.Array) -> Results:
-    """Functions of analysis: one operation of StableHLO each, or of CHLO, or several that JAX writes out."""
+    """Return transcendental functions, each one StableHLO or CHLO operation, or several that JAX writes out."""
     return (
         *(lax.exp(x), lax.expm1(x), lax.log(x), lax.log1p(x), lax.erf(x)),
         *(lax.sin(x), lax.cos(x), lax.tan(x), lax.tanh(x), lax.atan2(x, y)),
@@ -38,7 +38,7 @@ def transcendental(x: jax.Array, y: jax.Array) -> Results:
 
 
 def bits(i: jax.Array, j: jax.Array, x: jax.Array) -> Results:
-    """Integers as numbers and as bits."""
+    """Return the results of bitwise operations, shifts, `mulhi` and conversions of integers."""
     return (
         *(i & j, i | j, i ^ j, ~i, lax.clz(i), lax.population_count(i), lax.mulhi(i, j)),
         *(lax.shift_left(i, j), lax.shift_right_arithmetic(i, j), lax.shift_right_logical(i, j)),
@@ -47,12 +47,12 @@ def bits(i: jax.Array, j: jax.Array, x: jax.Array) -> Results:
 
 
 def spectrum(x: jax.Array, y: jax.Array, z: jax.Array) -> Results:
-    """The Fourier transform of a complex array made of two, and the two parts of another."""
+    """Return the Fourier transform of x + iy, and twice the real and imaginary parts of z."""
     return jnp.fft.fft(lax.complex(x, y)), lax.real(z) * 2, lax.imag(z) * 2
 
 
 def moves(x: jax.Array, y: jax.Array, update: jax.Array, start: jax.Array) -> Results:
-    """The opcodes that move, slice, concatenate and create arrays."""
+    """Return the results of operations that move, slice, pad, concatenate and create arrays."""
     folded = x.reshape(4, 256)
     return (
         *(x.T, folded * 2, x[::-1], x[1:5], jnp.pad(x, 1), jnp.concatenate([x, y])),
@@ -62,12 +62,12 @@ def moves(x: jax.Array, y: jax.Array, update: jax.Array, start: jax.Array) -> Re
 
 
 def picks(x: jax.Array, rows: jax.Array, update: jax.Array, row: jax.Array) -> Results:
-    """The opcodes that read and write at computed positions, and those that order operations."""
+    """Return the results of a gather, a scatter, a sort and a top-k."""
     return x[rows], x.at[rows].add(update), jnp.sort(x, axis=0), *lax.top_k(row, 3)
 
 
 def reductions(x: jax.Array, long: jax.Array, images: jax.Array) -> Results:
-    """The opcodes that combine elements: of an axis, of a window, cumulatively, and for max pooling's gradient."""
+    """Return sums over an axis and over windows, cumulative sums, and the gradient of max pooling."""
 
     def pooled(images: jax.Array) -> Any:  # noqa: ANN401 - `lax.reduce_window` is not annotated
         return lax.reduce_window(images, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").sum()
@@ -77,27 +77,27 @@ def reductions(x: jax.Array, long: jax.Array, images: jax.Array) -> Results:
 
 
 def products(x: jax.Array, w: jax.Array, images: jax.Array, filters: jax.Array) -> Results:
-    """A matrix product and a convolution."""
+    """Return a matrix product and a convolution."""
     return x @ w, lax.conv(images, filters, (1, 1), "SAME")
 
 
 def solvers(a: jax.Array, b: jax.Array) -> Results:
-    """The opcodes for which linear algebra libraries exist."""
+    """Return a Cholesky factor, the solution of a triangular system, and an LU decomposition."""
     return jnp.linalg.cholesky(a), lax.linalg.triangular_solve(a, b, left_side=True), lax.linalg.lu(a)
 
 
 def ragged(x: jax.Array, experts: jax.Array, sizes: jax.Array) -> Results:
-    """A product in which each group of rows has a matrix of its own, as in a mixture of experts."""
+    """Return a product in which each group of rows has its own matrix, as in a mixture of experts."""
     return (lax.ragged_dot(x, experts, sizes),)
 
 
 def scaled(a: jax.Array, b: jax.Array, s: jax.Array, t: jax.Array) -> Results:
-    """A product of 8-bit floats with a scale for each block of them."""
+    """Return a product of 8-bit floats with a scale for each block of them."""
     return (lax.scaled_dot(a, b, lhs_scale=s, rhs_scale=t, preferred_element_type=jnp.bfloat16),)
 
 
 def control(p: jax.Array, x: jax.Array) -> Results:
-    """A branch, a loop, a call and a fence."""
+    """Return the results of a condition, a loop, a call of a jitted function and an optimization barrier."""
     doubled = jax.jit(lambda y: jnp.sin(y) * 2)
     return (
         lax.cond(p, jnp.sin, jnp.cos, x),
@@ -108,7 +108,7 @@ def control(p: jax.Array, x: jax.Array) -> Results:
 
 
 def noise(key: jax.Array) -> Results:
-    """Random numbers, from a hidden state and from one of the program's own."""
+    """Return random numbers from a hidden state, and the new key and random bits from an explicit key."""
     return lax.rng_uniform(0.0, 1.0, (8, 128)), lax.rng_bit_generator(key, (8, 128))
 
 

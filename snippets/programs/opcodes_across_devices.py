@@ -1,4 +1,4 @@
-"""Programs that reach the opcodes of communication, each device of a mesh with the axis `i` running the same one."""
+"""Programs that produce HLO's communication opcodes; each device of a mesh with the axis `i` runs the same one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RING = [(device, (device + 1) % DEVICES) for device in range(DEVICES)]
 
 
 def on_each_device(outputs: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:  # noqa: ANN401 - any pytree
-    """Return what makes a function run on each device of the mesh around it, arguments split over `i`."""
+    """Return a decorator that runs a function on each device of the current mesh, with arguments split over `i`."""
 
     def decorate(body: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(body)
@@ -38,7 +38,7 @@ def on_each_device(outputs: Any) -> Callable[[Callable[..., Any]], Callable[...,
 
 @on_each_device((P("i"), P(), *(P("i"),) * 4))
 def collectives(x: jax.Array) -> tuple[Any, ...]:
-    """Every collective that all targets have, and a device's own number."""
+    """Return the results of the collectives that all targets have, and x plus the number of the device."""
     return (
         *(lax.all_gather(x, "i", tiled=True), lax.psum(x, "i"), lax.all_to_all(x, "i", 1, 0, tiled=True)),
         *(lax.ppermute(x, "i", RING), lax.psum_scatter(x, "i", scatter_dimension=1, tiled=True)),
@@ -48,31 +48,31 @@ def collectives(x: jax.Array) -> tuple[Any, ...]:
 
 @on_each_device(P())
 def started(x: jax.Array) -> Any:  # noqa: ANN401 - what JAX calls a future has no public type
-    """A sum over devices whose start and end are two operations."""
+    """Return a sum over devices whose start and end are two operations."""
     return psum_start(x, "i").done()
 
 
 @on_each_device(P("i"))
 def sent_to_all(x: jax.Array) -> Any:  # noqa: ANN401 - `lax.pbroadcast` is not annotated
-    """The first device's part, sent to all."""
+    """Return the part of the first device, which it sends to all."""
     return lax.pbroadcast(x, "i", 0)
 
 
 @on_each_device(P("i"))
 def sent_to_one(x: jax.Array) -> Any:  # noqa: ANN401 - these two are not annotated
-    """Each device's part, sent to the next by a message (not in a ring, which the verifier of HLO refuses)."""
+    """Return the previous device's part, which it sends by a message (not in a ring, which HLO's verifier rejects)."""
     token = psend(x, "i", LINE)
     return precv(token, jax.ShapeDtypeStruct(x.shape, x.dtype), "i", LINE)
 
 
 @on_each_device(P("i"))
 def sent_in_pieces(x: jax.Array, out: jax.Array, plan: jax.Array) -> Any:  # noqa: ANN401 - likewise
-    """Pieces of unequal length, each to its own device, as a mixture of experts does with tokens."""
+    """Return received pieces of unequal length, which devices exchange as a mixture of experts does with tokens."""
     return lax.ragged_all_to_all(x, out, plan, plan, plan, plan, axis_name="i")
 
 
 def printed(x: jax.Array) -> jax.Array:
-    """Print from a program that runs on a device."""
+    """Print x from a program that runs on a device, and return it."""
     jax.debug.print("{}", x)
     return x
 

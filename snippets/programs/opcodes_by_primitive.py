@@ -1,4 +1,4 @@
-"""Programs that reach opcodes which no function of JAX asks for: primitives of our own emit their StableHLO."""
+"""Programs with opcodes that no function of JAX produces: custom primitives of this file emit their StableHLO."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EPSILON, CHANNELS = 1e-5, 1
 
 
 def primitive(shape: Callable[..., Sequence[Value]], emit: Callable[..., Sequence[Value]]) -> Primitive:
-    """Return a primitive.
+    """Return a JAX primitive that a given function lowers to StableHLO, with a list of results.
 
     Args:
         shape: Takes what is known of the operands, and returns what is known of the results.
@@ -83,7 +83,7 @@ copy_number = primitive(lambda size: (size,), _copy_number)
 
 
 def normalised(x: jax.Array, scale: jax.Array) -> tuple[Any, ...]:
-    """The three operations of batch norm: one for training, one for inference, one for gradients."""
+    """Return the results of the three operations of batch norm: for training, for inference, and for gradients."""
     return (
         *batch_norm_training.bind(x, scale, scale),
         *batch_norm_inference.bind(x, scale, scale, scale, scale),
@@ -92,7 +92,7 @@ def normalised(x: jax.Array, scale: jax.Array) -> tuple[Any, ...]:
 
 
 def others(x: jax.Array, size: jax.Array) -> tuple[Any, ...]:
-    """The logistic function, the host's two queues, an array told at run time how long it is, and a copy's number."""
+    """Return the logistic function, an infeed, an outfeed, a size that is set at run time, and the replica number."""
     queues = (*infeed.bind(x), *outfeed.bind(x))
     return (*logistic.bind(x), *queues, *dimension_sizes.bind(x, size), *copy_number.bind(size))
 

@@ -79,7 +79,7 @@ X = jax.ShapeDtypeStruct((1024, 512), jnp.float32)
 
 
 def compile_all(device: jax.Device, functions: tuple[Callable[[jax.Array], jax.Array], ...]) -> dict[str, Any]:
-    """Return the optimized HLO and the flops that XLA counts, or the error, for each function by its name.
+    """Return the StableHLO, and the optimized HLO with the flops that XLA counts or the error, by function name.
 
     Args:
         device: The device to compile for, which may be absent.

@@ -15,10 +15,10 @@ RELU = re.compile(r"^( +)(ROOT )?(%\S+) = (\S+) maximum\((.*)$", re.MULTILINE)
 
 
 def cap_relu(serialized: bytes) -> bytes | None:
-    """Return a module in which no maximum returns more than 6, or None if it contains no maximum.
+    """Return module `jit_layer` with every maximum capped at 6; None for other modules or without a maximum.
 
     Args:
-        serialized: The HloModuleProto that the compiler passes in.
+        serialized: The bytes of the HloModuleProto that the compiler passes in.
     """
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 

@@ -27,19 +27,19 @@ def pad(x: np.ndarray, length: int) -> np.ndarray:
 
 
 def bucket(length: int) -> int:
-    """Return the power of two that a length fits in."""
+    """Return the smallest power of two that is at least `length`."""
     return 1 << (length - 1).bit_length()
 
 
 def make_padded(size: Callable[[int], int]) -> Callable[[np.ndarray], jax.Array]:
-    """Return a mean that pads what it gets to `size` of its length, with executables of its own."""
+    """Return a function for the mean of an array, which it pads to length size(len(x)), with its own executables."""
     # A new function, since one that is jitted twice shares what was compiled for it.
     compiled = jax.jit(lambda x, length: masked_mean(x, length))  # noqa: PLW0108 - a new one
     return lambda x: compiled(pad(x, size(len(x))), len(x))
 
 
 def padded() -> list[tuple[str, int, int, int, float]]:
-    """Return for each way: executables, elements computed, elements asked for, and the largest error."""
+    """Return for each of three ways: name, executables, elements computed, elements asked for, and largest error."""
     sequences = [np.random.default_rng(length).normal(size=length).astype(np.float32) for length in LENGTHS]
     ways: dict[str, tuple[Callable[[np.ndarray], jax.Array], Callable[[int], int]]] = {
         "one for each length": (jax.jit(mean), lambda length: length),

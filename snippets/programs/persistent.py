@@ -16,7 +16,7 @@ MISS = "/jax/compilation_cache/cache_misses"
 
 @contextmanager
 def fresh_cache() -> Iterator[Path]:
-    """Keep all executables in an empty folder meanwhile, and yield it."""
+    """Make an empty folder JAX's persistent cache for all executables within the context, and yield the folder."""
     with tempfile.TemporaryDirectory() as folder:
         settings = {
             "jax_compilation_cache_dir": folder,
@@ -38,7 +38,7 @@ def fresh_cache() -> Iterator[Path]:
 
 
 def persistent() -> tuple[list[tuple[str, int, int]], list[str]]:
-    """Return two compiles, with the hits and misses of each, and the names of the files left behind."""
+    """Return two compilations, each as (name, cache hits, cache misses), and the names of the cache's files."""
     events: list[str] = []
 
     def listen(event: str, **_: str | int) -> None:

@@ -14,7 +14,7 @@ SPECS = {
 
 
 def placed() -> list[tuple[str, str, str, float]]:
-    """Return for each way to cut the MLP how its result lies, and how it compares with the result of one device.
+    """Return for each sharding of the MLP the sharding of its result, and its difference from that of one device.
 
     A row has the way's name, the result's sharding, the shape of a device's part, and the largest difference.
     """

@@ -20,10 +20,10 @@ def read(artifact: bytes) -> str:
 
 
 def portable(text: str, version: str) -> str:
-    """Return a StableHLO module in VHLO of a version of StableHLO, such as `1.0.0`.
+    """Return the text of a StableHLO module converted to VHLO of a version of StableHLO, such as `1.0.0`.
 
     Raises:
-        ValueError: That version had no way to say it; the message is the compiler's.
+        ValueError: That version cannot express the module; the message is the compiler's.
     """
     with mlir.make_ir_context() as context:
         stablehlo.register_dialect(context)

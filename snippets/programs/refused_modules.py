@@ -1,4 +1,4 @@
-"""StableHLO written by hand: one module that is accepted, and what is said of those that are not."""
+"""StableHLO written by hand: a module that the parser accepts, and the errors for four that it rejects."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGES = {
 
 
 def refused_modules() -> dict[str, tuple[str, str]]:
-    """Return, for each change, the words that replaced the right ones and the first error that they meet."""
+    """Return for each change of the accepted module the wrong text and the parser's first error message."""
     refused = {}
     with mlir.make_ir_context():
         ir.Module.parse(ACCEPTED)

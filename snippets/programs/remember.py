@@ -18,7 +18,7 @@ def remember(table: jax.Array, x: jax.Array, w: jax.Array, slot: jax.Array) -> t
 
 
 def remember_sharded(table: jax.Array, x: jax.Array, w: jax.Array, slot: jax.Array) -> tuple[jax.Array, ...]:
-    """Return the same results, with the rows of x sharded over the devices."""
+    """Return the same results as `remember`, with the rows of x sharded over the devices."""
     return remember(table, jax.lax.with_sharding_constraint(x, P("data", None)), w, slot)
 
 

@@ -1,4 +1,4 @@
-"""A matrix that is cut by rows along one axis of a mesh and wanted by columns along the other."""
+"""A matrix that is sharded by rows along one axis of a mesh, and resharded by columns along the other."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,13 +12,13 @@ MESH = {"x": 4, "y": 2}
 
 
 def directly(x: jax.Array) -> jax.Array:
-    """Return x cut by columns along y."""
+    """Return x resharded by columns along y."""
     columns: jax.Array = jax.lax.with_sharding_constraint(x, COLUMNS)
     return columns
 
 
 def by_both(x: jax.Array) -> jax.Array:
-    """Return the same by way of blocks: rows along x and columns along y."""
+    """Return x resharded first into blocks (rows along x, columns along y), and then by columns along y."""
     blocks = jax.lax.with_sharding_constraint(x, BOTH)
     columns: jax.Array = jax.lax.with_sharding_constraint(blocks, COLUMNS)
     return columns

@@ -9,108 +9,108 @@ import numpy as np
 
 
 def add_zero(x: jax.Array) -> jax.Array:
-    """Zero is the neutral element of addition."""
+    """Return x + 0, which can become x."""
     return x + 0
 
 
 def zero() -> jax.Array:
-    """A function of its own."""
+    """Return the scalar 0 of type int8."""
     return jnp.zeros((), jnp.int8)
 
 
 def add_called_zero(x: jax.Array) -> jax.Array:
-    """The zero comes out of a call."""
+    """Return x plus a zero that a jitted function returns."""
     called: jax.Array = jax.jit(zero)()
     return x + called
 
 
 def multiply_by_one_add_zero(x: jax.Array) -> jax.Array:
-    """One is the neutral element of multiplication, too."""
+    """Return x * 1 + 0, which can become x."""
     return x * 1 + 0
 
 
 def multiply_by_zero(x: jax.Array) -> jax.Array:
-    """Zero for every number, and no number for NaN and infinity."""
+    """Return x * 0, which is NaN where x is NaN or infinite, and zero elsewhere."""
     return x * 0
 
 
 def subtract_itself(x: jax.Array) -> jax.Array:
-    """Likewise."""
+    """Return x - x, which is NaN where x is NaN or infinite, and zero elsewhere."""
     return x - x
 
 
 def negate_twice(x: jax.Array) -> jax.Array:
-    """Negation flips one bit, and flips it back."""
+    """Return -(-x), which can become x."""
     return -(-x)  # noqa: B002 - no decrement is meant
 
 
 def scale_in_order(x: jax.Array) -> jax.Array:
-    """Python multiplies from left to right."""
+    """Return 2 * 3 * x, in which Python computes 2 * 3 first."""
     return 2 * 3 * x
 
 
 def scale_twice(x: jax.Array) -> jax.Array:
-    """The same product, in the other order."""
+    """Return 2 * (3 * x), which can become 6 * x."""
     return 2 * (3 * x)
 
 
 def multiply_constants(x: jax.Array) -> jax.Array:
-    """Two arrays that hold one number each, multiplied with each other first."""
+    """Return x times the product of two constant arrays of twos and threes."""
     return x * (jnp.full_like(x, 2) * jnp.full_like(x, 3))
 
 
 def divide_by_three(x: jax.Array) -> jax.Array:
-    """Division takes longer than multiplication."""
+    """Return x / 3, which can become a faster multiplication by 1 / 3."""
     return jax.lax.div(x, jnp.full_like(x, 3))
 
 
 def relu_twice(x: jax.Array) -> jax.Array:
-    """The second relu changes nothing."""
+    """Return relu(relu(x)), in which the second relu changes nothing."""
     return jax.nn.relu(jax.nn.relu(x))
 
 
 def maximum_twice(x: jax.Array) -> jax.Array:
-    """The same without a call."""
+    """Return maximum(maximum(x, 0), 0), like `relu_twice` without calls."""
     return jnp.maximum(jnp.maximum(x, 0), 0)
 
 
 def transpose_twice(x: jax.Array) -> jax.Array:
-    """There and back."""
+    """Return x.T.T, which can become x."""
     return x.T.T
 
 
 def reshape_twice(x: jax.Array) -> jax.Array:
-    """The shape in the middle matters to nobody."""
+    """Return x reshaped twice, f32[2,64], for which one reshape is enough."""
     return x.reshape(4, 32).reshape(2, 64)
 
 
 def add_broadcasts(s: jax.Array, t: jax.Array) -> jax.Array:
-    """One addition of scalars would do."""
+    """Return the sum of two broadcast scalars, for which one scalar addition is enough."""
     return jnp.broadcast_to(s, (8, 16)) + jnp.broadcast_to(t, (8, 16))
 
 
 def multiply_by_identity(x: jax.Array) -> jax.Array:
-    """A matrix product that gives back its left side."""
+    """Return the matrix product of x and the identity matrix, which can become x."""
     return x @ jnp.asarray(np.eye(16), x.dtype)
 
 
 def slice_concatenation(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Join two arrays and keep the first."""
+    """Return the first eight rows of the concatenation of x and y, which are x."""
     return jnp.concatenate([x, y])[:8]
 
 
 def share_sum(a: jax.Array, b: jax.Array, c: jax.Array, d: jax.Array) -> jax.Array:
-    """One sum, written twice, times two things."""
+    """Return (a + b) * c + (a + b) * d, in which the same sum is written twice."""
     return (a + b) * c + (a + b) * d
 
 
 def factor_out(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
-    """One multiplication would do."""
+    """Return a * c + b * c, for which one multiplication is enough."""
     return a * c + b * c
 
 
 def leave_unused(x: jax.Array, y: jax.Array) -> jax.Array:
-    """A matrix product that nobody asks for."""
+    """Return x + 1, after a matrix product that is not used."""
     _ = y @ y
     return x + 1
 

@@ -34,7 +34,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 def compared() -> dict[str, float]:
-    """Return how the product and sum, jitted, compares with itself run eagerly, and both with the exact result."""
+    """Return by name the differences of a * b + c between eager and jitted, and the mean error of each."""
     random = np.random.default_rng(0)
     a, b, c = (random.normal(size=4096).astype(np.float32) for _ in range(3))
     eagerly = np.asarray(add_product(*map(jnp.asarray, (a, b, c))))

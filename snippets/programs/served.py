@@ -26,12 +26,12 @@ def export_model() -> bytes:
 
 
 def choose(batch: int) -> int:
-    """Return the smallest size that a batch fits in."""
+    """Return the smallest size of `BUCKETS` that a batch of this many rows fits in."""
     return min(size for size in BUCKETS if size >= batch)
 
 
 class Server:
-    """Answers requests from executables that are compiled when it starts, and never later."""
+    """A model that answers requests with executables compiled when the object is created, and never later."""
 
     def __init__(self, blob: bytes, p: train_step.Parameters) -> None:
         """Load an exported model, and compile it for each size that a batch is padded to."""
@@ -49,7 +49,7 @@ class Server:
 
 
 def served() -> dict[str, object]:
-    """Return what the export holds, and for some batches what they were padded to, what came back, and the error."""
+    """Return facts about the export, and for four batches the padded size, the output shape and the relative error."""
     blob = export_model()
     exported = export.deserialize(bytearray(blob))
     p = jax.tree.map(lambda leaf: jnp.full(leaf.shape, 0.01, leaf.dtype), train_step.EXAMPLE[0])

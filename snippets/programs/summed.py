@@ -26,7 +26,7 @@ def add_first(stack: jax.Array, count: jax.Array) -> jax.Array:
 
 
 def summed() -> list[tuple[str, int, list[float]]]:
-    """Return for either way the executables that two, three and four arrays take, and the first element of each sum."""
+    """Return for each way its name, the number of executables for two to four arrays, and an element of each sum."""
     ones = [jnp.ones(8)] * MOST
     stack, counts = jnp.stack(ones), (2, 3, 4)
     separately, together = jax.jit(add_all), jax.jit(add_first)

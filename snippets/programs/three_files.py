@@ -17,19 +17,19 @@ PACKING = "compression.zstd" if sys.version_info >= (3, 14) else "zlib"
 
 
 def exported() -> bytes:
-    """Return the program as `jax.export` writes it."""
+    """Return the bytes of the GELU as `jax.export` writes it."""
     return bytes(export.export(jax.jit(gelu.gelu))(*gelu.EXAMPLE).serialize())
 
 
 def executable() -> bytes:
-    """Return the compiled program as `serialize_executable` writes it."""
+    """Return the bytes of the compiled GELU as `serialize_executable` writes it."""
     compiled = jax.jit(gelu.gelu).lower(*gelu.EXAMPLE).compile()
     payload: bytes = serialize_executable.serialize(compiled)[0]
     return payload
 
 
 def cached() -> bytes:
-    """Return the compiled program as the persistent cache keeps it, unpacked."""
+    """Return the bytes of the persistent cache's entry for the compiled GELU, decompressed."""
 
     def fresh(x: jax.Array) -> jax.Array:
         return gelu.gelu(x)  # a new function: what was compiled in this process is not compiled again
@@ -42,7 +42,7 @@ def cached() -> bytes:
 
 
 def three_files() -> dict[str, set[str]]:
-    """Return, for each kind of file, which marks are found in it."""
+    """Return for each kind of file the names of the `MARKS` that its bytes contain."""
     files = {"export": exported(), "serialized executable": executable(), "persistent cache": cached()}
     return {name: {said for said, mark in MARKS.items() if mark in data} for name, data in files.items()}
 

@@ -31,7 +31,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...], dict[str, str | int]
 
 
 def thunk_dumps() -> dict[str, Any]:
-    """Return what was dumped for an H100.
+    """Return the thunk texts that XLA dumps for an H100.
 
     Returns:
         `cases`: for each case its texts, by `MADE` and `AFTER`; the second where passes changed it. `gathered`: for
@@ -48,13 +48,13 @@ def thunk_dumps() -> dict[str, Any]:
 def dump_case(
     device: jax.Device, function: Callable[..., Any], example: tuple[Any, ...], options: Mapping[str, str | int]
 ) -> dict[str, str]:
-    """Return the texts of one case.
+    """Compile one program, and return its dumped thunk texts by `MADE` and `AFTER`, each if it exists.
 
     Args:
         device: A GPU, or its description, for which to compile.
         function: What to compile.
         example: Shapes for its arguments.
-        options: What XLA is told besides.
+        options: Further compiler options of XLA.
     """
     with tempfile.TemporaryDirectory() as folder, jax.default_device(device):
         jax.jit(function).lower(*example).compile({"xla_dump_to": folder, **options})
@@ -66,7 +66,7 @@ def dump_case(
 
 
 def chain(x: jax.Array, links: int) -> jax.Array:
-    """Return the sine of the sine of x, and so on, each a kernel of its own.
+    """Return x after `links` sines, with barriers that make each a separate kernel.
 
     Args:
         x: An array of any shape.

@@ -23,7 +23,7 @@ def train_step(p: Parameters, x: jax.Array, y: jax.Array) -> tuple[Parameters, j
 
 
 def train_step_exactly(p: Parameters, x: jax.Array, y: jax.Array) -> tuple[Parameters, jax.Array]:
-    """Return the same with every product in full float32 precision."""
+    """Return the same as `train_step`, with every matmul in full float32 precision."""
     with jax.default_matmul_precision("highest"):
         return train_step(p, x, y)
 

@@ -9,7 +9,7 @@ from xla_inspect.compilation import collect_log
 
 
 def warned() -> dict[str, list[str]]:
-    """Return the lines that each compiler logs, without date and thread, by target; none for one that is missing."""
+    """Return each available target's log lines about rematerialization, without date and thread."""
     said = {}
     for target in ("cpu:8", "h100:8", "tpu-v5e:2x4"):
         try:

@@ -22,13 +22,13 @@ def norm(x: jax.Array, weights: Params) -> jax.Array:
 
 
 def dense(x: jax.Array, weights: Params) -> jax.Array:
-    """Multiply by a matrix, and add the bias."""
+    """Return the product with a weight matrix, plus a bias, in the type of `x`."""
     product: jax.Array = x @ weights["matrix"].astype(x.dtype) + weights["bias"].astype(x.dtype)
     return product
 
 
 def attend(x: jax.Array, weights: Params) -> jax.Array:
-    """Return causal self-attention, in which each token attends to itself and to earlier tokens."""
+    """Return the projected output of causal self-attention: each token attends to itself and to earlier tokens."""
     batch, length, width = x.shape
     q, k, v = jnp.split(dense(x, weights["attend"]).reshape(batch, length, HEADS, -1), 3, axis=-1)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(jnp.float32) / (width // HEADS) ** 0.5
@@ -44,7 +44,7 @@ def block(x: jax.Array, weights: Params) -> jax.Array:
 
 
 def loss(params: Params, tokens: jax.Array) -> jax.Array:
-    """Return the mean cross-entropy of the next token."""
+    """Return the mean cross-entropy of predicting each text's next tokens."""
     embedded = params["tokens"].astype(jnp.bfloat16)
     x = embedded[tokens[:, :-1]] + params["positions"].astype(jnp.bfloat16)
     for weights in params["blocks"]:
@@ -72,7 +72,7 @@ def train_step(state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
 
 
 def shapes() -> Params:
-    """Return the shapes of the model's parameters."""
+    """Return the tree of the model's parameters as shapes of f32 arrays, without values."""
 
     def make(*size: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(size, jnp.float32)

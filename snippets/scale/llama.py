@@ -17,7 +17,7 @@ type Params = dict[str, Any]
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes of a model and its batch."""
+    """The sizes of a model and its batch, and whether the backward pass recomputes each layer (`remat`)."""
 
     layers: int
     width: int
@@ -50,7 +50,7 @@ def rotate(x: jax.Array) -> jax.Array:
 
 
 def attend(x: jax.Array, weights: Params, config: Config) -> jax.Array:
-    """Return causal grouped-query attention."""
+    """Return the projected output of causal grouped-query attention."""
     batch, length, width = x.shape
     size = width // config.heads
     q = rotate((x @ weights["q"]).reshape(batch, length, config.heads, size))
@@ -78,7 +78,7 @@ def layer(x: jax.Array, weights: Params, config: Config) -> jax.Array:
 
 
 def by_example(x: jax.Array) -> jax.Array:
-    """Return activations sharded by example; otherwise each device would compute them for the whole batch."""
+    """Return `x` constrained to be sharded by example; otherwise each device would compute the whole batch."""
     sharded: jax.Array = jax.lax.with_sharding_constraint(x, P("fsdp"))
     return sharded
 
@@ -113,7 +113,7 @@ def train_step(state: Params, tokens: jax.Array, config: Config) -> tuple[Params
 
 
 def shapes(config: Config) -> tuple[Params, Params]:
-    """Return the shapes of a model's parameters, and the sharding of each."""
+    """Return two trees: the model's parameters as shapes of f32 arrays, and the `PartitionSpec` of each."""
     keyed = config.width * config.kv_heads // config.heads
     split = {"q": P(None, "fsdp", "tensor"), "o": P(None, "tensor", "fsdp")}
     sizes = {
@@ -141,7 +141,7 @@ def shapes(config: Config) -> tuple[Params, Params]:
 
 @dataclass(frozen=True)
 class Step:
-    """A program of this file: `xla-inspect llama.py:step_7b --mesh fsdp=256,tensor=1 --target tpu-v5e:16x16`."""
+    """A training step for `config`: `xla-inspect llama.py:step_7b --mesh fsdp=256,tensor=1 --target tpu-v5e:16x16`."""
 
     config: Config
 
@@ -151,14 +151,14 @@ class Step:
 
     @property
     def example(self) -> tuple[Any, ...]:
-        """What it is called with."""
+        """The shapes of the arguments of `function`: the state, and a batch of tokens."""
         params, _ = shapes(self.config)
         tokens = jax.ShapeDtypeStruct((self.config.batch, self.config.length + 1), jnp.int32)
         return dict.fromkeys(("params", "m", "v"), params), tokens
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """How that is sharded, and what of it is donated."""
+        """The sharding of each argument (`specs`), and the number of the donated argument, the state."""
         _, specs = shapes(self.config)
         return {"specs": (dict.fromkeys(("params", "m", "v"), specs), P("fsdp")), "donate_argnums": 0}
 

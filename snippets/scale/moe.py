@@ -20,7 +20,7 @@ EXAMPLES = P(("fsdp", "expert"))
 
 
 def lay(x: jax.Array, spec: P) -> jax.Array:
-    """Return an array with a sharding constraint."""
+    """Return `x` with a sharding constraint to `spec`."""
     array: jax.Array = jax.lax.with_sharding_constraint(x, spec)
     return array
 
@@ -41,7 +41,7 @@ def rotate(x: jax.Array) -> jax.Array:
 
 
 def attend(x: jax.Array, weights: Params) -> jax.Array:
-    """Return causal self-attention."""
+    """Return the projected output of causal grouped-query attention."""
     batch, length, width = x.shape
     size = width // HEADS
     q = rotate((x @ weights["q"]).reshape(batch, length, HEADS, size)).reshape(batch, length, KV_HEADS, -1, size)
@@ -110,7 +110,7 @@ def train_step(state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
 
 
 def shapes() -> tuple[Params, Params]:
-    """Return the shapes of the parameters, and the sharding of each."""
+    """Return two trees: the parameters as shapes of f32 arrays, and the `PartitionSpec` of each."""
     both, keyed = ("fsdp", "expert"), WIDTH * KV_HEADS // HEADS
     layers = {
         "norm1": ((WIDTH,), P()),

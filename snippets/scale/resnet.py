@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 type Params = dict[str, Any]
 type Weight = Callable[..., jax.Array]
-"""Gives the weight of a name and a shape."""
+"""A function that returns the weight for a name and the sizes of its dimensions."""
 
 BLOCKS, CLASSES, BATCH, SIZE = (3, 4, 6, 3), 1000, 128, 224
 GROWTH = 4
@@ -21,11 +21,11 @@ class Network:
     """One forward pass of the network, which stores the batch statistics of each normalization.
 
     Args:
-        weight: A function that returns a weight by its name.
+        weight: A function that returns the weight for a name and the sizes of its dimensions.
     """
 
     def __init__(self, weight: Weight) -> None:
-        """Start without any statistics."""
+        """Store the function, and start without any statistics."""
         self.weight = weight
         self.statistics: dict[str, jax.Array] = {}
 
@@ -42,7 +42,7 @@ class Network:
         return ((wide - mean) * scale + self.weight(f"{name}.bias", features)).astype(x.dtype)
 
     def block(self, name: str, x: jax.Array, width: int, stride: int) -> jax.Array:
-        """Return the sum of a block's input and the result of three convolutions."""
+        """Return the relu of the sum of a block's input and the result of three convolutions."""
         y = jax.nn.relu(self.convolve(f"{name}.narrow", x, width, 1))
         y = jax.nn.relu(self.convolve(f"{name}.look", y, width, 3, stride))
         y = self.convolve(f"{name}.widen", y, GROWTH * width, 1)
@@ -63,7 +63,7 @@ class Network:
 
 
 def loss(params: Params, pictures: jax.Array, labels: jax.Array) -> tuple[jax.Array, Params]:
-    """Return the mean cross-entropy, and the batch statistics."""
+    """Return the mean cross-entropy of the class labels, and the batch statistics of each normalization."""
     network = Network(lambda name, *_: params[name])
     logits = network.classify(pictures)
     picked = jnp.take_along_axis(logits, labels[:, None], -1)[:, 0]
@@ -80,7 +80,7 @@ def train_step(state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[P
 
 
 def shapes() -> tuple[Params, Params]:
-    """Return the shapes of the parameters and of the running statistics."""
+    """Return two trees of shapes of f32 arrays: the parameters, and the running statistics."""
     params: Params = {}
 
     def note(name: str, *shape: int) -> jax.Array:

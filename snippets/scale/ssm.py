@@ -30,7 +30,7 @@ def dense(x: jax.Array, matrix: jax.Array) -> jax.Array:
 
 
 def look_back(x: jax.Array, weights: Params) -> jax.Array:
-    """Return a causal convolution of each feature over the previous tokens."""
+    """Return SiLU of a causal convolution of each feature over the last four tokens, with a bias."""
     padded = jnp.pad(x, ((0, 0), (WINDOW - 1, 0), (0, 0)))
     kernel = weights["window"].astype(x.dtype)
     shifted = (padded[:, at : at + x.shape[1]] * kernel[at] for at in range(WINDOW))
@@ -84,7 +84,7 @@ def train_step(state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
 
 
 def shapes() -> Params:
-    """Return the shapes of the parameters."""
+    """Return the tree of the parameters as shapes of f32 arrays, without values."""
     layers = {
         "norm": (WIDTH,),
         "in": (WIDTH, 2 * INNER),

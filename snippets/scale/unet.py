@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 type Params = dict[str, Any]
 type Weight = Callable[..., jax.Array]
-"""Gives the weight of a name and a shape."""
+"""A function that returns the weight for a name and the sizes of its dimensions."""
 
 WIDTH, GROWTHS, BLOCKS, ATTENDED, GROUPS = 128, (1, 1, 2, 2, 4, 4), 2, 16, 32
 STEPS, SIZE, BATCH = 1000, 256, 4
@@ -24,7 +24,7 @@ class Network:
     """One forward pass of the network.
 
     Attributes:
-        weight: A function that returns a weight by its name.
+        weight: A function that returns the weight for a name and the sizes of its dimensions.
     """
 
     weight: Weight
@@ -35,7 +35,7 @@ class Network:
         return x @ matrix + self.weight(f"{name}.bias", features).astype(x.dtype)
 
     def convolve(self, name: str, x: jax.Array, features: int, stride: int = 1) -> jax.Array:
-        """Return a convolution with a window of 3 x 3."""
+        """Return a convolution with a window of 3 x 3, plus a bias."""
         kernel = self.weight(f"{name}.kernel", 3, 3, x.shape[-1], features).astype(x.dtype)
         layout = ("NHWC", "HWIO", "NHWC")
         x = jax.lax.conv_general_dilated(x, kernel, (stride, stride), "SAME", dimension_numbers=layout)
@@ -58,7 +58,7 @@ class Network:
         return self.attend(f"{name}.attend", x) if x.shape[1] == ATTENDED else x
 
     def attend(self, name: str, x: jax.Array) -> jax.Array:
-        """Return self-attention over all pixels."""
+        """Return `x` plus its self-attention over all pixels of an image."""
         batch, rows, columns, width = x.shape
         flat = self.norm(f"{name}.norm", x).reshape(batch, rows * columns, width)
         q, k, v = (self.dense(f"{name}.{part}", flat, width) for part in "qkv")
@@ -98,7 +98,7 @@ def loss(params: Params, pictures: jax.Array, noise: jax.Array, time: jax.Array)
 
 
 def shapes() -> Params:
-    """Return the shapes of the parameters."""
+    """Return the tree of the parameters as shapes of f32 arrays, without values."""
     params: Params = {}
 
     def note(name: str, *shape: int) -> jax.Array:

@@ -20,7 +20,7 @@ def step(weights: jax.Array, batch: jax.Array, rate: jax.Array | float) -> jax.A
 
 
 def main() -> None:
-    """Train."""
+    """Read `--steps`, and train on constant examples for that many epochs of three batches, without output."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=6)
     steps = parser.parse_args().steps

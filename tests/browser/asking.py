@@ -73,10 +73,10 @@ OPERATIONS = """# Operations
 
 
 def build(folder: Path) -> Path:
-    """Build the site in a folder, and return where it lies.
+    """Build the small site in a folder, and return the folder of its built files.
 
     Raises:
-        RuntimeError: It cannot be built; with what the build said.
+        RuntimeError: The build failed; the message is its output.
     """
     docs = folder / "docs"
     docs.mkdir()

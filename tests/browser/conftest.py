@@ -50,19 +50,19 @@ expect.set_options(timeout=PATIENCE * 1000)
 
 
 def lacks(page_path: str, missing: object) -> bool:
-    """Return whether a page has no element that a test could check, so that the test passes trivially."""
+    """Return whether `missing`, the elements that a test found, is empty; assert that on `CHAPTER` it is not."""
     assert missing or page_path != CHAPTER, "nothing was found on the page that has everything"
     return not missing
 
 
 type Opener = Callable[..., Page]
-"""Opens a page of the site in a new window, by its path, with options of its context."""
+"""A function that opens a page of the site in a new window, by its path, with options of its context."""
 
 type Anew = Callable[..., Page]
-"""Loads a page of the site anew, by its path and perhaps a look."""
+"""A function that loads a page of the site anew, by its path and optionally a `Look`."""
 
 type Show = Callable[..., Opened]
-"""Writes the explorer of captures into a file, and opens it in a window of its own."""
+"""A function that writes the explorer of captures into a file, and opens it in its own window."""
 
 
 def sources() -> dict[str, Path]:
@@ -85,19 +85,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def layer() -> Captures:
-    """The dense layer for the usual targets."""
+    """The captures of the dense layer for the usual targets."""
     return capture_all(small.layer, *small.EXAMPLE)
 
 
 @pytest.fixture(scope="session")
 def block() -> Captures:
-    """The transformer block for the usual targets."""
+    """The captures of the transformer block for the usual targets."""
     return capture_all(large.transformer_block, *large.EXAMPLE)
 
 
 @pytest.fixture(scope="session")
 def page_paths() -> list[str]:
-    """Every page that the site must have."""
+    """The path of every page that the site must have, including 404.html."""
     return [*sources(), "404.html"]
 
 
@@ -110,7 +110,7 @@ def site(built_site: Path) -> Generator[Site]:
 
 @pytest.fixture(scope="session")
 def run_node(root: Path) -> RunNode:
-    """Run programs beside the pinned npm packages."""
+    """A function that runs programs next to the pinned npm packages."""
     return node.prepare(root)
 
 
@@ -139,7 +139,7 @@ def windows(site: Site, browser: Browser) -> Generator[Visits]:
 
 @pytest.fixture
 def open_anew(windows: Visits) -> Generator[Anew]:
-    """Load pages in a new window, for tests that change their state; the policy must block nothing."""
+    """A function that loads pages as on a first visit, in windows that tests share; their policy must block nothing."""
     loaded = []
 
     def open_anew(path: str, look: Look = Look()) -> Page:  # noqa: B008 - it is frozen
@@ -152,7 +152,7 @@ def open_anew(windows: Visits) -> Generator[Anew]:
 
 @pytest.fixture
 def open_page(site: Site, browser: Browser) -> Generator[Opener]:
-    """Open pages, each in a context of its own that is closed after the test; their policy must block nothing."""
+    """A function that opens pages, each in its own context until the test ends; their policy must block nothing."""
     contexts: list[BrowserContext] = []
     blocked: list[str] = []
 
@@ -209,16 +209,16 @@ def asked_page(asked_context: BrowserContext, asked_address: str) -> Generator[P
 
 @dataclass
 class Opened:
-    """An explorer in a browser."""
+    """The explorer on a page of the browser, with a method for each action of a user."""
 
     page: Page
 
     def inside(self, body: str) -> Any:  # noqa: ANN401 - whatever a script returns
-        """Evaluate JavaScript over `root`, the explorer's own tree."""
+        """Run JavaScript statements on `root`, the explorer's shadow root, and return their value."""
         return self.page.evaluate(f"() => {{ {ROOT} {body} }}")
 
     def await_inside(self, expression: str) -> None:
-        """Wait until an expression over `root` holds."""
+        """Wait until a JavaScript expression with `root` is true."""
         wait_until(self.page, f"() => {{ {ROOT} return {expression} }}")
 
     @property
@@ -228,7 +228,7 @@ class Opened:
 
     @property
     def pane(self) -> Locator:
-        """The element of the chosen view."""
+        """The locator of the element that shows the chosen view."""
         return self.page.locator(".pane")
 
     def choose(self, name: str) -> None:
@@ -236,7 +236,7 @@ class Opened:
         self.page.locator(f'.choice input[value="{name}"]').check()
 
     def choose_line(self, place: str) -> None:
-        """Press the line of Python at `file:line`."""
+        """Press the line of Python at `file:line`, and wait until the status line names it."""
         file, _, line = place.rpartition(":")
         section = self.page.locator(".source .file", has=self.page.locator(".named", has_text=file))
         section.locator(f'li[data-number="{line}"] > button.line').click()
@@ -262,7 +262,7 @@ class Opened:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Generator[Show]:
-    """Write the explorer of captures into a file, and open it in a window of its own."""
+    """A function that writes the explorer of captures into a file, and opens it in its own window."""
     opened = []
 
     def show(

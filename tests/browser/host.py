@@ -24,10 +24,10 @@ class Site:
     """A served site.
 
     Attributes:
-        folder: Where its files lie.
-        address: Where it is served, without a slash at the end.
+        folder: The folder of its files.
+        address: Its URL, without a slash at the end.
         sent: Path and size in bytes of every answer, in order, headers not counted.
-        packed: The content of each file that was sent, as it is sent.
+        packed: The content of each file that was sent, compressed if it is sent so.
     """
 
     folder: Path
@@ -89,6 +89,6 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(packed[path])
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: the tests say what matters."""
+            """Log nothing about a request."""
 
     return Handler

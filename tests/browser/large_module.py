@@ -11,7 +11,7 @@ from xla_inspect.captured import PassChange
 from xla_inspect.report.explorer import LATER, SCRIPTS, STYLE, describe_capture, join_scripts, read_asset
 
 WHOLE = 3
-"""The state that changes all of it."""
+"""The number of the state that changes the layout of every instruction."""
 
 _PAGE = Template("""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Large</title>
@@ -57,8 +57,8 @@ def make_data(instructions: int, states: int) -> dict[str, Any]:
     """Return the explorer's data of a module of that many instructions.
 
     Args:
-        instructions: How many it has.
-        states: How many states, each of which changes one instruction in a hundred; `WHOLE` changes all.
+        instructions: The number of its instructions.
+        states: The number of states, each of which changes one instruction in a hundred; `WHOLE` changes all.
     """
     before, *after = (write_module(instructions, state) for state in range(states))
     passes = tuple(PassChange("passes", f"pass-{state}", text) for state, text in enumerate(after, 1))
@@ -68,7 +68,7 @@ def make_data(instructions: int, states: int) -> dict[str, Any]:
 
 
 def write_module(instructions: int, state: int) -> str:
-    """Return the module's text in a state."""
+    """Return the HLO text of a module with this number of instructions, in a state."""
     layout = "{0,1}" if state >= WHOLE else "{1,0}"
     lines = ["HloModule large", "", "ENTRY main {", f"  add.0 = f32[128,512]{layout} parameter(0)"]
     for number in range(1, instructions):

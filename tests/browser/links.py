@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @cache
 def read(path: Path) -> str:
-    """Return the text of a file, which many links may lead to."""
+    """Return the text of a file, cached because many links may lead to it."""
     return path.read_text(encoding="utf-8", errors="replace")
 
 

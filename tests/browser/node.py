@@ -16,7 +16,7 @@ REQUIRED = os.environ.get("REQUIRE_BROWSER", "0") not in {"", "0"}
 
 
 class RunNode(Protocol):
-    """Runs a program beside the pinned npm packages, by its path from their folder, and returns what came of it."""
+    """A function that runs a program of the pinned npm packages, by its path in their folder, until its end."""
 
     def __call__(self, program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]: ...
 
@@ -49,7 +49,7 @@ def prepare(root: Path) -> RunNode:
 
 
 def _miss(reason: str) -> NoReturn:
-    """Skip, or fail where the browser tests are required."""
+    """Skip the test for this reason, or fail it if the browser tests are required."""
     if REQUIRED:
         pytest.fail(reason, pytrace=False)
     pytest.skip(reason)

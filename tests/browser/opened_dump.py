@@ -32,7 +32,7 @@ HLO = (
 
 @dataclass
 class Opened:
-    """The page, with its requests and its errors."""
+    """The page that opens a dump, with its requests and errors, and a method for each action of a user."""
 
     page: Page
     requests: list[Request] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Opened:
         wait_for_rest(self.page)
 
     def rows(self) -> list[list[str]]:
-        """Return the cells of the table of modules."""
+        """Return the text of each cell in each row of the table of modules."""
         rows: list[list[str]] = self.page.locator(".modules tbody tr").evaluate_all(
             "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
         )
@@ -99,7 +99,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """The page in a site of its own."""
+    """A served small site with the page that opens a dump; skips if Python for browsers was not made."""
     if not PYODIDE.is_made():
         pytest.skip(f"{PYODIDE.title} was not made: scripts/maintaining/browser-bundles makes it")
     with serve(opening.build(tmp_path_factory.mktemp("dump_page") / "site")) as served:
@@ -108,7 +108,7 @@ def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
 
 @pytest.fixture(scope="module")
 def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
-    """The page, with a reader of dumps that is loaded once for these tests."""
+    """The page that opens a dump, loaded once for these tests; no error may occur on it."""
     with visit(browser, dump_site) as dump_driver:
         yield dump_driver
     assert dump_driver.faults == []
@@ -116,6 +116,6 @@ def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
 
 @pytest.fixture
 def dump_anew(dump_site: Site, browser: Browser) -> Generator[Opened]:
-    """The page in its initial state."""
+    """The page that opens a dump, in its initial state."""
     with visit(browser, dump_site) as dump_driver:
         yield dump_driver

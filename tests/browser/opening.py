@@ -40,10 +40,10 @@ jax.jit(total, in_shardings=over).lower(x).compile()
 
 
 def build(folder: Path) -> Path:
-    """Build the site in a folder, and return where it lies.
+    """Build the site in a folder, and return the folder of its built files.
 
     Raises:
-        RuntimeError: It cannot be built; with what the build said.
+        RuntimeError: The build failed; the message is its output.
     """
     docs = folder / "docs"
     docs.mkdir(parents=True)

@@ -112,6 +112,6 @@ def type_at_start(page: Page, text: str) -> None:
 
 
 def opcodes(page: Page) -> str:
-    """Return the primitives of the shown jaxpr."""
+    """Return the lines of the shown jaxpr as one text."""
     lines: list[str] = page.evaluate("() => xlaExplorer.playground.explorer.model.data.jaxpr.map(([text]) => text)")
     return "\n".join(lines)

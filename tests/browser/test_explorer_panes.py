@@ -44,7 +44,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 
 def side(opened: Opened, number: int) -> Locator:
-    """Return the first or the second pane."""
+    """Return the first pane (0) or the second (1)."""
     return opened.page.locator(".side").nth(number)
 
 

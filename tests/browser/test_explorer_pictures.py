@@ -63,7 +63,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 
 def compile_piece(name: str) -> Captures:
-    """Return a program of the gallery for the usual targets."""
+    """Return the captures of a program of the gallery for the usual targets."""
     piece = gallery.PROGRAMS[name]
     return capture_all(piece.function, *piece.example, targets=piece.name_targets(TARGETS), **piece.arguments)
 

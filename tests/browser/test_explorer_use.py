@@ -118,7 +118,7 @@ def test_html_in_names_is_shown_as_text(show: Show) -> None:
 
 @pytest.fixture(scope="module")
 def reasoned(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
-    """The transformer block with its machine code and the compiler's reasons."""
+    """The capture of the transformer block for the H100, with its machine code and the compiler's reasons."""
     return capture_all(large.transformer_block, *large.EXAMPLE, targets=("h100",), machine=True, reasons=True)
 
 

@@ -21,7 +21,7 @@ TABLE = Path(__file__).resolve().parents[2] / "docs" / "data" / "passes.toml"
 
 @pytest.fixture
 def page(open_page: Opener) -> Page:
-    """The page with the list."""
+    """The page with the list of opcodes."""
     return open_page(PAGE)
 
 

@@ -54,7 +54,7 @@ def test_the_search_index_is_small_and_holds_no_number_of_an_instruction(site: S
     ],
 )
 def test_the_search_finds_an_opcode_or_a_term_first(open_page: Opener, words: str, first: str) -> None:
-    """The first result is the page that it is on, then come the best entries of that page."""
+    """The first result is the page of the opcode or term, and the second is its entry on that page."""
     match = search(open_page(""), words)
     assert match[:2] == [first.partition("#")[0], first]
 

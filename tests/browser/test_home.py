@@ -19,17 +19,17 @@ TALL = {"width": PHONE, "height": 844}
 
 
 def lit(page: Page) -> set[str]:
-    """Return the operations of the function that are lit, by their numbers."""
+    """Return the numbers of the highlighted operations in the function's source."""
     return set(page.locator(".marked .operation.lit").evaluate_all("all => all.map(each => each.dataset.of)"))
 
 
 def lit_chips(graph: Locator) -> set[str]:
-    """Return the numbers of the operations that are lit in a graph."""
+    """Return the numbers of the highlighted operations in a graph."""
     return set(graph.locator(".operation.lit").evaluate_all("all => all.map(each => each.dataset.of)"))
 
 
 def bottom(place: Locator) -> float:
-    """Return where a thing ends, in the page."""
+    """Return the y coordinate of the lower edge of an element, in pixels."""
     box = place.bounding_box()
     assert box
     return box["y"] + box["height"]

@@ -41,14 +41,14 @@ FRAME = '<!DOCTYPE html>\n<html lang="en"><head><title>A</title></head><body>{}<
 
 
 class Validate(Protocol):
-    """Returns what is wrong with files, each as `file:line: rule: what`."""
+    """A function that returns the faults of HTML files, each as `file:line: rule: message`."""
 
     def __call__(self, paths: Iterable[Path]) -> list[str]: ...
 
 
 @pytest.fixture(scope="session")
 def validate(run_node: RunNode, tmp_path_factory: pytest.TempPathFactory) -> Validate:
-    """Ask the pinned validator."""
+    """A function that checks HTML files with the pinned validator."""
     folder = tmp_path_factory.mktemp("validator")
     config, answer = folder / "config.json", folder / "answer.json"
     config.write_text(json.dumps(CONFIG), encoding="utf-8")
@@ -72,16 +72,16 @@ def test_every_page_is_valid(validate: Validate, site: Site) -> None:
 
 
 class Links(HTMLParser):
-    """Collects where a page leads."""
+    """An HTML parser that collects the targets of a page's links and resources in `targets`."""
 
     def __init__(self, text: str) -> None:
-        """Read a page."""
+        """Parse the HTML of a page."""
         super().__init__()
         self.targets: set[str] = set()
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag tells."""
+        """Add the `href` and `src` of a tag to the targets, except those of `base`."""
         self.targets |= {value or "" for name, value in attrs if name in {"href", "src"} and tag != "base"}
 
 
@@ -92,7 +92,7 @@ def find_dead(folder: Path, pages: Iterable[str]) -> list[str]:
 
 
 def test_every_link_has_a_target_page_and_anchor(site: Site) -> None:
-    """Those in HTML that a block printed too, which MkDocs does not read."""
+    """Links in HTML that a block printed are checked too, although MkDocs does not read them."""
     assert find_dead(site.folder, [page for page in site.html if page != "404.html"]) == []
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long("tools of others judge every page")
 
 
 def find_failures(run_node: RunNode, chromium: str, addresses: list[str]) -> dict[str, list[str]]:
-    """Return the scores below 100 at each address, without the performance score."""
+    """Return the scores below 100 by address, without performance scores and without addresses that have none."""
     result = run_node("audit.mjs", chromium, *addresses)
     assert result.returncode == 0, result.stderr[-2000:]
     failures_by_page: dict[str, list[str]] = json.loads(result.stdout)
@@ -28,7 +28,7 @@ def find_failures(run_node: RunNode, chromium: str, addresses: list[str]) -> dic
 
 
 def test_every_page_has_full_scores(site: Site, chromium: str, run_node: RunNode) -> None:
-    """But the page that stands for missing ones, which search engines are not to list."""
+    """Check all pages except 404.html, which search engines must not list."""
     failures = find_failures(run_node, chromium, [f"{site.address}/{path}" for path in site.html if path != "404.html"])
     assert failures == {}
 

@@ -28,7 +28,7 @@ LANDED = """([id, most]) => {
 
 
 def brightness(page: Page) -> float:
-    """Return how bright the page's ground is, from 0 to 1."""
+    """Return the brightness of the page's background, from 0 to 1."""
     color: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
     return sum(map(int, re.findall(r"\d+", color)[:3])) / (3 * 255)
 

@@ -30,7 +30,7 @@ def test_a_notebook_is_a_small_page(site: Site, notebook: str) -> None:
 
 @pytest.mark.long("otherwise one search and one notebook stand for all", but=["practice/hlo"])
 def test_a_notebook_can_be_downloaded(site: Site, open_page: Opener, notebook: str) -> None:
-    """It is valid and has no output; each of its cells has a name of its own."""
+    """The downloaded notebook is valid and has no output, and each of its cells has a unique id."""
     page = open_page(f"{notebook}/")
     with page.expect_download() as waiting:
         page.get_by_role("link", name="Download the notebook").click()
@@ -44,6 +44,6 @@ def test_a_notebook_can_be_downloaded(site: Site, open_page: Opener, notebook: s
 
 
 def test_only_the_page_and_its_downloads_are_served(site: Site) -> None:
-    """The Python file stays where it is; the programs that a page offers to edit lie together."""
+    """No Python file is served except the programs that a page offers to edit, which are in one folder."""
     offered = site.folder / "assets" / "programs"
     assert [path.name for path in site.folder.rglob("*.py") if path.parent != offered] == []

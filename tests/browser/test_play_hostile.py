@@ -53,7 +53,7 @@ class Evil:
 
     @contextmanager
     def serve(self) -> Iterator[None]:
-        """Serve its page."""
+        """Serve the page of this site, and record its requests, within the context."""
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -67,7 +67,7 @@ class Evil:
                 self.wfile.write(content.encode())
 
             def log_message(self, *_: object) -> None:
-                """Say nothing: the tests say what matters."""
+                """Log nothing about a request."""
 
         with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
             self.port = server.server_port
@@ -77,7 +77,7 @@ class Evil:
 
     @property
     def ran(self) -> list[str]:
-        """The ways in which code was sent that ran."""
+        """The names of the ways in which code was sent that then ran."""
         return [path.partition("?")[2] for path in self.asked if path.startswith("/ran")]
 
     def code(self, how: str) -> str:
@@ -119,7 +119,7 @@ def page(unguarded: Browser, evil: Evil) -> Page:
 
 
 def test_code_from_the_playgrounds_own_page_runs_and_is_detected(playground: Playground, evil: Evil) -> None:
-    """Otherwise that nothing ran would say nothing."""
+    """Code from the playground's own page runs; otherwise the other tests would prove nothing."""
     playground.compile(evil.code("own"))
     assert "own" in evil.ran
 

@@ -30,7 +30,7 @@ __all__ = ["context"]  # a fixture
 
 
 def tab_to(page: Page, name: str, key: str = "Tab") -> None:
-    """Press Tab until the focused control has a word in its name."""
+    """Press a key, Tab by default, until `name` is in the name of the focused control; fail after 150 times."""
     focused = []
     for _ in range(150):
         page.keyboard.press(key)

@@ -36,7 +36,7 @@ SCHEMES = {"light": "default", "dark": "slate"}
 
 @pytest.fixture(scope="module")
 def chapter(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """A folder of static files with one explorer, in both schemes."""
+    """A served folder of static files with one explorer, in both color schemes."""
     folder = tmp_path_factory.mktemp("chapter")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

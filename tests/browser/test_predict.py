@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 ASKED, HOME = "asked/index.html", "index.html"
 KEEPS = "words => JSON.stringify(Object.values(localStorage)).replaceAll('\\\\', '').includes(words)"
-"""Tells whether the browser's storage holds some words."""
+"""A JavaScript function that tests whether the browser's local storage contains some words."""
 
 
 def question(page: Page, place: int = 0) -> Locator:
-    """Return one of the questions."""
+    """Return the question at a place on the page, from 0."""
     return page.locator(".predict").nth(place)
 
 
@@ -32,7 +32,7 @@ def guess(page: Page, place: int, choice: str) -> None:
 
 
 def count(page: Page, place: int = 0) -> str:
-    """Return the number of predictions that a question reports."""
+    """Return the text with which a question reports the number of predictions."""
     return question(page, place).locator(".predict-count").inner_text()
 
 

@@ -255,7 +255,7 @@ def test_code_is_described_without_running_it(recorded: Site, page: Page) -> Non
 
 
 def test_the_playground_runs_on_recorded_captures(recorded: Site, playground: Page) -> None:
-    """Its page knows nothing of what stands behind the compiler that it is given."""
+    """The page works the same with recorded captures in place of a server."""
     wait_until(playground, f"{PLAY}.explorer.model?.data.program === 'layer'")
     assert playground.evaluate(f"{PLAY}.editor.text") == read_code(recorded)
     playground.get_by_text("Start from").click()

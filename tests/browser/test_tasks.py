@@ -26,10 +26,10 @@ class Task(NamedTuple):
     """A question of a reader, and the way to its answer.
 
     Attributes:
-        question: In a reader's words.
-        clicks: The links or buttons on the way from home, each a regular expression for the whole of what it says.
+        question: The question in a reader's words.
+        clicks: The links or buttons on the way from home, each a regular expression for its whole text.
         page: The page that answers.
-        answer: CSS of what answers, on that page.
+        answer: A CSS selector of the answer on that page.
     """
 
     question: str

@@ -14,7 +14,7 @@ POLICY = "Content Security Policy"
 
 @dataclass(frozen=True)
 class Look:
-    """The look of a page. Nothing moves, so that what is seen is what stays."""
+    """The look of a page: the width of its window, its color scheme, and whether JavaScript runs."""
 
     width: int = WIDE
     scheme: Literal["light", "dark"] = "light"
@@ -31,7 +31,7 @@ class Window:
 
     Attributes:
         page: The page in it.
-        blocked: What the policy of the page has blocked since it was loaded.
+        blocked: The messages about everything that the policy of the page has blocked since it was loaded.
     """
 
     page: Page
@@ -51,7 +51,7 @@ class Window:
 
 @dataclass
 class Visits:
-    """The windows, by their look."""
+    """The windows of a site in a browser, one for each look, which stay open."""
 
     browser: Browser
     address: str

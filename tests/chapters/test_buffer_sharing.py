@@ -25,7 +25,7 @@ def test_every_plan_is_listed_once() -> None:
 
 @pytest.mark.parametrize("spans", list(itertools.combinations_with_replacement(SPANS, 4)))
 def test_sharing_in_order_is_as_good_as_any_plan(spans: tuple[tuple[int, int], ...]) -> None:
-    """Every choice of four live ranges over three times."""
+    """The plan is the best for every choice of four live ranges over three points in time."""
     ranges = dict(zip("abcd", spans, strict=True))
     slot_count = max(share_buffers(ranges).values()) + 1
     assert slot_count == len(most_live(ranges))

@@ -19,7 +19,7 @@ PROGRAMS = [
 
 
 def count_equations(jaxpr: core.Jaxpr, equations: set[int]) -> int:
-    """A jaxpr that is used twice is printed once."""
+    """Return the number of equations of a jaxpr and its inner jaxprs; one that is used twice counts once."""
     inner = [value for equation in jaxpr.eqns for value in equation.params.values()]
     jaxprs = [value.jaxpr if isinstance(value, core.ClosedJaxpr) else value for value in inner]
     count = len(jaxpr.eqns)

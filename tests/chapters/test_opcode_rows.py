@@ -22,7 +22,7 @@ type Planter = Callable[[str, str], Path]
 
 @pytest.fixture
 def plant(tmp_path: Path) -> Planter:
-    """Write the table with one text replaced."""
+    """A function that writes a copy of the table with one text replaced, and returns its path."""
 
     def plant(old: str, new: str) -> Path:
         text = TABLE.read_text(encoding="utf-8")

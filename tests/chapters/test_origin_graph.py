@@ -24,7 +24,7 @@ def one() -> Captures:
 
 
 def draw(captures: Captures, target: str) -> ET.Element:
-    """Return the drawing of a target."""
+    """Return the drawing of the launches of a target, as parsed SVG."""
     picture = draw_origins(captures[target], find_marks(captures), "all of it")
     return ET.fromstring(re.sub(r"^.*?(<svg.*</svg>).*$", r"\1", picture, flags=re.DOTALL))  # noqa: S314 - our own
 

@@ -17,7 +17,7 @@ FLAGS = {"xla_gpu_all_gather_combine_threshold_bytes": 0}
 
 @pytest.fixture(scope="module")
 def gathers() -> Capture:
-    """Four layers on eight H100s, each gather on its own."""
+    """The capture of four layers on eight H100s, with a separate gather for each layer."""
     mesh, specs = {"x": 8}, gathered.SPECS
     return capture(gathered.gathered, *gathered.EXAMPLE, target="h100:8", options=FLAGS, mesh=mesh, specs=specs)
 

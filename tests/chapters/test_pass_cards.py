@@ -37,7 +37,7 @@ def catalog() -> pass_cards.PassCatalog:
 
 
 def card(catalog: pass_cards.PassCatalog, name: str) -> str:
-    """Return the entry of a pass."""
+    """Return the HTML of the entry of a pass."""
     return pass_cards.list_cards([name], catalog)
 
 

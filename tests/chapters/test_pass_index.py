@@ -26,7 +26,7 @@ ENTRY main {{
 
 @pytest.fixture(scope="module")
 def program() -> Capture:
-    """The dense layer on the CPU."""
+    """The capture of the dense layer on the CPU."""
     piece = gallery.PROGRAMS["layer"]
     return capture(piece.function, *piece.example)
 

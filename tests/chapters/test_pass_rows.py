@@ -22,7 +22,7 @@ type Writer = Callable[[str], Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Writer:
-    """Write a table."""
+    """A function that writes a table of passes with a text, and returns its path."""
 
     def write(text: str) -> Path:
         path = tmp_path / "passes.toml"
@@ -33,7 +33,7 @@ def write(tmp_path: Path) -> Writer:
 
 
 def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
-    """Return the record of a pass that ran."""
+    """Return the record of one pass by its name; without `uses`, it ran once on the CPU."""
     return {name: PassRecord(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
 
 

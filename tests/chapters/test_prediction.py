@@ -34,7 +34,7 @@ def find_key(html: str) -> str:
 
 
 def find_attribute(html: str, name: str) -> str:
-    """Return an attribute of the question."""
+    """Return the value of an attribute in the HTML of a question."""
     match = re.search(rf'\b{name}="([^"]*)"', html)
     assert match
     return match[1]

@@ -26,7 +26,7 @@ def test_the_matrix_has_a_row_for_each_step_and_says_what_was_not_compiled() -> 
 
 
 def one_of_three_changed() -> Drift:
-    """Return a step in which one of three programs launches something else on the CPU."""
+    """Return the changes between two releases in which one of three programs launches something else on the CPU."""
     outcome = ReleaseOutcome(launches={"fusion kLoop": 1})
     old = {name: ReleaseCompile(None, {}, {"cpu": outcome}) for name in ("a", "b", "c")}
     new = {**old, "b": ReleaseCompile(None, {}, {"cpu": ReleaseOutcome(launches={"fusion kLoop": 2})})}

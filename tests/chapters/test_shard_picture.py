@@ -16,7 +16,7 @@ from xla_inspect import Capture, capture
 
 @pytest.fixture(scope="module")
 def halved() -> Capture:
-    """A sum of two matrices over eight CPU devices, sharded by rows and in both dimensions."""
+    """The capture of a sum of two matrices on eight CPU devices, one sharded by rows, one in both dimensions."""
     matrix = jax.ShapeDtypeStruct((64, 256), jnp.float32)
     specs = (P("a"), P("a", "b"))
     return capture(lambda x, y: x + y, matrix, matrix, target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)

@@ -45,7 +45,7 @@ USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 def forget() -> None:
-    """Clear the results of all checks."""
+    """Clear the caches of all functions that the checks use."""
     for module in (evidence, *MODULES):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
@@ -53,12 +53,12 @@ def forget() -> None:
 
 
 def compile_nothing(*_: object, targets: tuple[str, ...] = USUAL, **__: object) -> Captures:
-    """Compile a program that does nothing, whatever is asked for."""
+    """Return the captures of a program that does nothing, for any request."""
     return capture_all(lambda x: x, jax.ShapeDtypeStruct((3,), "int8"), targets=targets)
 
 
 def compile_for_another(function: Callable[..., Any], *example: object, targets: tuple[str, ...] = USUAL) -> Captures:
-    """Give each target the capture of the next."""
+    """Return the captures of a function, each under the name of another target."""
     captures = capture_all(function, *example)
     following = dict(zip(USUAL, (*USUAL[1:], USUAL[0]), strict=True))
     return Captures({target: captures[following[target]] for target in targets}, {}, targets)
@@ -66,13 +66,13 @@ def compile_for_another(function: Callable[..., Any], *example: object, targets:
 
 @contextmanager
 def nothing_reported() -> Iterator[evidence.Watched]:
-    """Report no trace and no compile."""
+    """Yield an observation without traces and compilations."""
     yield evidence.Watched()
 
 
 @contextmanager
 def all_reported() -> Iterator[evidence.Watched]:
-    """Report three traces and three compiles of whatever runs."""
+    """Yield an observation of three traces and three compilations, whatever runs."""
     yield evidence.Watched(["f"] * 3, ["jit(f)"] * 3, 1e9)
 
 
@@ -84,7 +84,7 @@ class Text(str):
 
 
 def no_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every program does nothing."""
+    """Make every program of the checks do nothing."""
     for module in (evidence, simplification):
         monkeypatch.setattr(module, "capture_all", compile_nothing)
     for module in (buffers, layout):
@@ -92,18 +92,18 @@ def no_program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each target compiles as another one does."""
+    """Give each target the result of another target."""
     for module in (evidence, simplification):
         monkeypatch.setattr(module, "capture_all", compile_for_another)
 
 
 def patient_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """XLA's parser takes everything."""
+    """Make XLA's parser accept every text."""
     monkeypatch.setattr(_hlo, "hlo_module_from_text", Text)
 
 
 def strict_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """XLA's parser takes nothing."""
+    """Make XLA's parser reject every text."""
 
     def refuse(_: str) -> None:
         message = "error: refused"
@@ -113,19 +113,19 @@ def strict_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def silent_jax(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX reports nothing."""
+    """Make JAX report no trace and no compilation."""
     for module in (running, jaxpr, stablehlo):
         monkeypatch.setattr(module, "watched", nothing_reported)
 
 
 def busy_jax(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX traces and compiles all the time."""
+    """Make JAX report three traces and three compilations of whatever runs."""
     for module in (running, jaxpr, stablehlo):
         monkeypatch.setattr(module, "watched", all_reported)
 
 
 def other_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """HLO has different opcodes."""
+    """Replace the opcodes of HLO, the operations of StableHLO and the comparison of numbers."""
     other_opcodes = sorted(operations.opcodes() - {"dot"})
     ours = [*other_opcodes[: len(other_opcodes) // 3], "conv", "matmul", "reduce"]
     monkeypatch.setattr(operations, "opcodes", lambda: frozenset(ours))
@@ -135,17 +135,17 @@ def other_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every number is about any other."""
+    """Make every number count as about equal to any other."""
     monkeypatch.setattr(operations, "is_about", lambda *_: True)
 
 
 def no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No number is about any other."""
+    """Make no number count as about equal to any other."""
     monkeypatch.setattr(operations, "is_about", lambda *_: False)
 
 
 def other_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX calls a function for each value of a flag, and compiles to something that is not HLO."""
+    """Make JAX call a function for each value of a flag, and compile it to something that is not HLO."""
 
     class Stage:
         def __init__(self, function: Callable[..., Any]) -> None:
@@ -168,7 +168,7 @@ def other_tracer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX lowers to something else, its functions have changed, and so have the packages."""
+    """Make JAX lower to other text, and change its functions and the installed packages."""
 
     class Stage:
         def as_text(self, dialect: str = "", **_: object) -> str:
@@ -211,7 +211,7 @@ def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """TensorFlow runs everything itself, and refuses nothing."""
+    """Make the record of TensorFlow say that it runs everything itself and rejects nothing."""
     record = records.read("tensorflow")
     alone = {"launches": [], "operations": ["Relu"]}
     facts = {name: dict.fromkeys(record.facts[name], alone) for name in ("jit", "auto")}
@@ -224,11 +224,11 @@ class _Metadata(dict[str, str]):
 
     @property
     def json(self) -> dict[str, str]:
-        """The same in one piece."""
+        """Return the metadata itself."""
         return self
 
     def get_all(self, _: str) -> list[str]:
-        """No extra."""
+        """Return an empty list, for no extras."""
         return []
 
 
@@ -249,7 +249,7 @@ WORLDS = (
 
 
 def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None]) -> list[Claim]:
-    """Return the claims with the same verdict in an altered world."""
+    """Return the claims whose declared verdict still holds after a change of the world."""
     same = []
     with pytest.MonkeyPatch.context() as monkeypatch:
         change(monkeypatch)

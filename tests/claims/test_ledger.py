@@ -22,7 +22,7 @@ CHECKED = [claim for claim in DECLARED.values() if claim.check]
 
 @pytest.fixture(scope="module")
 def book(all_targets: None) -> ledger.ClaimLedger:
-    """Every claim, judged."""
+    """The ledger of all claims with the findings of their checks."""
     del all_targets
     return ledger.judge_claims()
 

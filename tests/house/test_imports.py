@@ -15,7 +15,7 @@ LINT = str(Path(sys.executable).with_name("lint-imports"))
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Check the imports of a copy against the contracts."""
+    """Run the import linter with the contracts of a copy, and return its process."""
     path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
     return subprocess.run(
         [LINT, "--no-logo", "--no-cache"],
@@ -50,7 +50,7 @@ PLANTED = [
 
 
 def copy(folder: Path) -> None:
-    """Copy the packages alone, with the project's contracts."""
+    """Copy the packages alone, with the project's contracts, into a folder."""
     shutil.copy(ROOT / "pyproject.toml", folder)
     ignored = shutil.ignore_patterns("__pycache__", "peers", "programs")
     for name in ("snippets", "scripts"):

@@ -26,7 +26,7 @@ ENTRY main {
 
 
 class Given(bytes):
-    """Bytes of the page's script."""
+    """Bytes with the method by which Pyodide converts bytes of the page's script."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class Given(bytes):
 
 
 def give(files: dict[str, bytes], requests: list[int]) -> tuple[str, Callable[[int, int, int], Given]]:
-    """Return the page's files as the reader gets them; `requests` collects the sizes of its reads."""
+    """Return the reader's arguments: the files as JSON and a function that reads, with sizes in `requests`."""
     contents = [*files.values()]
 
     def read(number: int, start: int, end: int) -> Given:

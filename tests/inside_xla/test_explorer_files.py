@@ -20,7 +20,7 @@ PAGE = f"<div data-captures='[{{&quot;src&quot;: &quot;{NAME}&quot;}}]'></div>"
 
 @pytest.fixture
 def staged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the data of a project."""
+    """The empty folder of the explorer's staged data in a temporary project."""
     monkeypatch.setattr(project, "root", tmp_path)
     folder = tmp_path / explorer_files.STAGED
     folder.mkdir(parents=True)
@@ -71,7 +71,7 @@ def test_a_site_without_explorers_gets_none_of_their_files(tmp_path: Path) -> No
 
 
 def test_data_that_no_page_uses_is_removed_from_the_site(staged: Path, tmp_path: Path) -> None:
-    """As after an edit, when the folder of the site is not made anew."""
+    """This is the case after an edit, if the folder of the site is not emptied."""
     other = NAME.replace("0", "a")
     for name in (NAME, other):
         (staged / name).write_text("{}", encoding="utf-8")

@@ -94,7 +94,7 @@ def test_an_edit_link_contains_no_nested_element() -> None:
 
 
 def test_every_program_of_the_site_opens_from_its_download(tmp_path: Path) -> None:
-    """In a folder that holds nothing else, and in a process that has the package alone."""
+    """Each opens in a folder with nothing else, in a process that can import only the package."""
     page = "".join(f'<div class="program-edit" data-program="{name}"></div>' for name in PROGRAMS)
     program_places.publish_programs([page], tmp_path / "site")
     source_paths = []
@@ -151,7 +151,7 @@ def test_downloads_that_no_page_offers_are_removed(tmp_path: Path) -> None:
 
 
 def _package_alone(folder: Path) -> dict[str, str]:
-    """Return an environment in which the package is found, and no program of this project."""
+    """Return environment variables with which only the package can be imported, and no program of this project."""
     beside = folder / "installed"
     beside.mkdir()
     (beside / "xla_inspect").symlink_to(ROOT / "snippets" / "xla_inspect")

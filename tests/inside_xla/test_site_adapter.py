@@ -52,14 +52,14 @@ def _adapted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def first_cell(address: str) -> str:
-    """Return the first cell with code of a notebook that is taken away."""
+    """Return the first code cell of the downloaded notebook; `address` is that of the repository, or ''."""
     notebook = json.loads(write_download(read_notebook(NOTEBOOK), address, lambda _: None))
     cells: list[str] = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return cells[0]
 
 
 def run(python: Path, cell: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a cell in a shell of IPython's, which is what a kernel runs it in."""
+    """Run a cell in a new process of IPython, as the kernel of a notebook does, and return the process."""
     (folder / "cell.ipy").write_text(cell, encoding="utf-8")
     command = [str(python), "-m", "IPython", "--no-banner", "--colors=NoColor", "cell.ipy"]
     # Where the project is on the path already the first cell does nothing; IPython puts VIRTUAL_ENV's packages there.
@@ -100,7 +100,7 @@ def test_a_stored_page_is_found_for_any_earlier_import_of_jax(first: str) -> Non
 
 
 def describe_machine(after: str) -> str:
-    """Return what a process says of the machine after some code ran in it."""
+    """Return the description of the machine that a new process prints after running some code."""
     code = f"{after}\nfrom inside_xla.site_adapter import ADAPTER\nprint(ADAPTER.describe_machine())"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_CPP")}
     environment["PYTHONPATH"] = str(ROOT / "scripts")

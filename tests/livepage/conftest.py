@@ -34,14 +34,14 @@ TEMPLATE = "<!doctype html><title>{{ page.title }}</title><article>{{ page.conte
 
 @dataclass
 class Site:
-    """A site in a folder of its own."""
+    """A site in its own folder, with the log messages and the state of its last build."""
 
     root: Path
     log: list[str] = field(default_factory=list)
     last: Build = field(default_factory=Build)
 
     def write(self, files: Mapping[str, str]) -> None:
-        """Write files, their text without its common indentation."""
+        """Write files without their common indentation, and a configuration that lists all pages."""
         for name, text in files.items():
             path = self.root / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,7 +76,7 @@ class Site:
         return (folder / "index.html").read_text(encoding="utf-8").partition("<article>")[2].partition("</article>")[0]
 
     def render(self, page: str) -> tuple[str, list[Failure]]:
-        """Render one page as the tests do, without building the site."""
+        """Render one page without building the site, and return its HTML and its failures."""
         self.last = Build()
         return render_one.render_page(self.root / "docs" / f"{page}.md", self.root, self.last)
 

@@ -52,7 +52,7 @@ def test_a_builder_without_hooks_gets_the_same_page(site: Site) -> None:
 
 
 def test_a_failing_page_raises_without_a_listener(site: Site) -> None:
-    """So that such a builder stops, naming page and line."""
+    """The exception stops such a builder, and names page and line."""
     site.write({"docs/a.md": PAGE.replace("== 1234", "== 1235")})
     body = (site.root / "docs" / "a.md").read_text().split("---\n")[2]
     with pytest.raises(PageError) as failure:
@@ -61,7 +61,7 @@ def test_a_failing_page_raises_without_a_listener(site: Site) -> None:
 
 
 def test_one_converter_may_render_page_after_page(site: Site) -> None:
-    """Nothing of a page is left for the next."""
+    """No state of a page is left for the next page."""
     site.write({"docs/a.md": "# A\n\n`= 1`\n", "docs/b.md": "# B\n\n`= 2` `= 3`\n"})
     config = {"livepage.extension": {"root": str(site.root)}}
     converter = markdown.Markdown(extensions=EXTENSIONS, extension_configs=config)

@@ -60,7 +60,7 @@ sys.meta_path.insert(0, Refuse())
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A site in a folder of its own."""
+    """The folder of a site of three pages and a notebook."""
     files = {"mkdocs.yml": CONFIG, "docs/index.md": INDEX, "docs/numbers.md": NUMBERS, "docs/words.md": WORDS}
     files |= {"docs/lab.py": LAB, "path/sitecustomize.py": REFUSE}
     for name, text in files.items():
@@ -71,7 +71,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Build the site in a process of its own."""
+    """Build the site strictly in a new process, and return the process."""
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict"],
         cwd=folder,

@@ -24,7 +24,7 @@ SUBJECT = re.compile(
 
 @cache
 def list_imports(path: Path) -> list[tuple[str, str]]:
-    """Return room and name of each import from a room of the engine; a module inside one is named with its room."""
+    """Return package and name of each import from a package of the engine; a submodule includes its package."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         text = "\n".join(re.findall(r"^from livepage.*$", text, re.MULTILINE))
@@ -81,7 +81,7 @@ def test_the_engine_does_not_mention_compilers() -> None:
 
 CACHES = {"_hashes", "_loaded"}
 STATE = {"_guards", "_inside", "_listeners", "_site", "_watches", "project"}
-"""The project, the state between MkDocs' events, and what audit hooks, which nobody can remove, report to."""
+"""The allowed variables: the project, state between MkDocs' events, and listeners of permanent audit hooks."""
 
 
 def test_mutable_module_state_is_a_cache_or_listed() -> None:

@@ -179,7 +179,7 @@ def test_a_quiet_strict_build_still_fails(tooled: Callable[..., Site]) -> None:
 
 
 def list_processes(folder: Path) -> list[str]:
-    """Return the processes that work in a folder."""
+    """Return the ids of the worker processes whose current folder is this one."""
     processes = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
     listed = [line.split()[0] for line in processes.splitlines() if "livepage.worker" in line]
     there = []

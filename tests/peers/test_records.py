@@ -24,7 +24,7 @@ CONTENT = {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A room of compilers with a single small one, which imports one module and through it a package."""
+    """A folder of compilers with a single small one, which imports one module and through it a package."""
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "run.py").write_text("from peers import shared\n", encoding="utf-8")
     (tmp_path / "small" / "notes.txt").write_text("a file that the script reads", encoding="utf-8")

@@ -42,7 +42,7 @@ def _run(path: Path, folder: Path, environment: dict[str, str]) -> subprocess.Co
 
 
 def _uses(name: str) -> list[Path]:
-    """Find what imports a program or includes its file: pages with their modules, tests, and checks of claims."""
+    """Return the files that import or include a program: pages and their modules, tests, checks of claims."""
     word = re.compile(rf"\bprograms[./]{name}\b|\bprograms import\b(?:[^\n(]*| \([^)]*)\b{name}\b")
     readers = [
         *(ROOT / "docs").rglob("*.md"),

@@ -50,13 +50,13 @@ def run_bash(folder: Path, path: str, *command: str) -> subprocess.CompletedProc
 
 
 def without_uv(path: str) -> bool:
-    """Say whether no folder of a PATH holds uv."""
+    """Return whether no folder of a PATH contains uv."""
     return shutil.which("uv", path=path) is None
 
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """The scripts of a fresh clone."""
+    """A folder with the scripts and the pins of a fresh clone."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", ".python-version"):
         shutil.copy(ROOT / name, tmp_path)
@@ -65,7 +65,7 @@ def clone(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def uv(tmp_path: Path) -> str:
-    """A uv that works, alone in a folder."""
+    """The path of a working uv, alone in its folder."""
     # A shim would look for uv on PATH again; the program behind it says where it is.
     command = ["uv", "run", "--no-sync", "printenv", "UV"]
     path = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()

@@ -35,7 +35,7 @@ def test_no_module_can_be_imported_but_the_packages_and_what_mkdocs_takes_by_pat
 
 
 def test_a_package_is_what_its_name_imports() -> None:
-    """Nothing that is installed has the name of one."""
+    """No installed package has the name of one of the scripts' packages."""
     own = {name: SCRIPTS / name / "__init__.py" for name in PACKAGES if (SCRIPTS / name).is_dir()}
     specs = {name: importlib.util.find_spec(name) for name in own}
     assert {name: spec and Path(str(spec.origin)) for name, spec in specs.items()} == own

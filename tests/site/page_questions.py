@@ -21,11 +21,11 @@ DECIDES = {
     "ask_whether": {0: "holds"},
     "ask_reason": {0: "reasons"},
 }
-"""The arguments that decide about the answer, by position and by name."""
+"""The arguments of each function of questions that decide the answer, by position and name."""
 
 
 def list_pages() -> Iterator[Path]:
-    """Yield the pages that ask."""
+    """Yield the pages that ask for predictions."""
     for path in sorted((ROOT / "docs").rglob("*.md")):
         if re.search(r"prediction\.ask_", path.read_text(encoding="utf-8")):
             yield path
@@ -40,14 +40,14 @@ def parametrize_asking(metafunc: pytest.Metafunc) -> None:
 
 
 def read_code(page: Path) -> list[str]:
-    """Return the blocks of a page."""
+    """Return the code of each block of a page."""
     name, lines = page.relative_to(ROOT).as_posix(), page.read_text(encoding="utf-8").split("\n")
     source = read_pieces(name, lines, [Origin(name, number) for number in range(1, len(lines) + 1)])
     return [piece.code for piece in source.pieces if piece.kind is Kind.BLOCK]
 
 
 def list_calls(tree: ast.AST) -> list[ast.Call]:
-    """Return the questions in some code."""
+    """Return the calls in some code that ask for a prediction."""
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call) and name_call(node.func) in DECIDES]
 
 

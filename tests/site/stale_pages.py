@@ -42,7 +42,7 @@ def list_stale(config: MkDocsConfig) -> list[str]:
 
 @contextmanager
 def planted(change: dict[str, str]) -> Iterator[None]:
-    """Make a change, and revert it afterwards."""
+    """Make a change within the context, and revert it afterwards."""
     with ExitStack() as undo:
         if name := change.get("package"):
             undo.enter_context(_other_version(name))
@@ -60,7 +60,7 @@ def planted(change: dict[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _other_version(name: str) -> Iterator[None]:
-    """Let the installed packages be the same but for the version of one."""
+    """Let one installed package seem to have another version within the context."""
     packages = {path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info")}
     mine = next(folder for folder in packages if folder.lower().startswith(f"{name}-"))
     with tempfile.TemporaryDirectory() as other:
@@ -73,7 +73,7 @@ def _other_version(name: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Answer each line."""
+    """Read the change in each line of standard input, and print the stale pages as JSON."""
     config = render_one.load_project(Path.cwd())
     project.docs = Path("docs")
     for line in sys.stdin:

@@ -127,7 +127,7 @@ def accept_all(prose: Prose) -> None:
 
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    """Affirm a page, change its text, and return the messages about the change."""
+    """A function that returns the messages about a changed text of a page whose first text is affirmed."""
     monkeypatch.setattr(project, "root", tmp_path)
     (tmp_path / backing.WORDS).parent.mkdir(parents=True)
     shutil.copy(ROOT / backing.WORDS, tmp_path / backing.WORDS)

@@ -44,7 +44,7 @@ def render(page: str) -> str:
 
 
 def expect(program: str, page_counts: dict[str, int], *targets: str) -> None:
-    """Compare the numbers that a page states, by target, with the definition."""
+    """Assert that the numbers that a page states, by target, agree with the definition."""
     assert page_counts == {target: count(program, target) for target in targets or USUAL}
 
 

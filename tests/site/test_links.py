@@ -1,6 +1,6 @@
 """No text links to a moved page or folder, even if a redirect exists.
 
-Nothing is asked of the network. What the table does not name is not found: it holds what was met once.
+No network is used. An address is found only if the table `MOVED` names it, which lists known moves.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
 
 @pytest.mark.long("the strict build has run every page")
 def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere: other_machine.Twin) -> None:
-    """Time, dates, randomness, the order of sets and the number of cores are told by the line that shows them."""
+    """A page that shows time, dates, randomness, set order or the number of cores fails at that line."""
     build = Build()
     render_one.render_page(page, ROOT, build)
     source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
@@ -85,7 +85,7 @@ def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere
 
 @pytest.mark.long("the strict build has run every page")
 def test_the_checks_of_a_notebook_pass(notebook: Path) -> None:
-    """Run a notebook, unless it is kept; every check, prediction and exercise of it is on its page."""
+    """Run a notebook unless its result is stored; its checks, predictions and exercises are on its page."""
     html, failures = render_one.render_page(notebook, ROOT)
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
@@ -105,7 +105,7 @@ def test_the_checks_of_a_notebook_pass(notebook: Path) -> None:
 
 
 def test_every_exercise_stands_in_one_notebook() -> None:
-    """In the order in which they are marked, in the notebook of its phase."""
+    """Each exercise is in the notebook of its phase, in the order of marking."""
     phases = {path.stem: read_notebook(path) for path in PAGES["notebook"]}
     notebook_exercises = {
         name: [str(cell.metadata["exercise"]) for cell in notebook.cells if "exercise" in cell.metadata]
@@ -118,6 +118,6 @@ def test_every_exercise_stands_in_one_notebook() -> None:
 
 
 def test_the_prose_of_a_notebook_keeps_the_rules_of_pages(notebook: Path) -> None:
-    """No typed number, one sentence a line, terms as in the glossary."""
+    """The prose has no typed number, one sentence in each line, and terms as in the glossary."""
     name, text = notebook.relative_to(ROOT).as_posix(), read_markdown(notebook)
     assert list(map(str, [*typed_numbers.check_text(text, name, ROOT), *style.check_text(text, name)])) == []

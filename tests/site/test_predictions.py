@@ -210,7 +210,7 @@ def swap_targets(*arguments: Any, **options: Any) -> Captures:  # noqa: ANN401 -
 
 
 def list_others(run: Run, statement: ast.stmt) -> Iterator[dict[str, object]]:
-    """Yield altered values for the names that decide the answers of a statement, one name at a time."""
+    """Yield another value, and then None, for each name that decides the answers of a statement, one at a time."""
     deciding = [expression for call in list_calls(statement) for _, expression in list_deciding(call)]
     names = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
     for name in sorted(names & run.names.keys()):
@@ -220,7 +220,7 @@ def list_others(run: Run, statement: ast.stmt) -> Iterator[dict[str, object]]:
 
 
 def alter(value: object) -> object:
-    """Return a different value of the same type, or none for a value with parts that only its own package can make."""
+    """Return a different value of the same type, or None for a value with parts that only its own package can make."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -237,9 +237,9 @@ class Trial:
     """The results of the questions of a page under altered values.
 
     Attributes:
-        asked: How many there are.
-        same: Those with the same key, whatever the compilers did.
-        deaf: Those with the same key, whatever else the page knows.
+        asked: The number of questions.
+        same: The questions whose key is the same with other captures.
+        deaf: Those of `same` whose key stays the same with altered values of any name that decides.
     """
 
     asked: int

@@ -28,13 +28,13 @@ runpy.run_module("mkdocs", run_name="__main__")
 """
 
 NOWHERE = ("docs/glossary.md", "docs/next.md")
-"""Pages of which most changes let neither run."""
+"""Pages that most changes do not cause to run again."""
 
 EVERYWHERE = ("docs/fusion.md", "docs/ledger.md", "docs/pipeline.md", "docs/practice/hlo.py", "docs/what-changed.md")
-"""Pages of several kinds, which all changes of what each page depends on let run."""
+"""Pages of several kinds, which run again after each change of a dependency of all pages."""
 
 type Reached = tuple[tuple[str, ...], tuple[str, ...]]
-"""Pages that have to run again, and pages that need not."""
+"""Pages that have to run again after a change, and pages that need not."""
 
 
 def edit(file: str, old: str, new: str) -> dict[str, str]:
@@ -161,7 +161,7 @@ def list_files(site: Path) -> set[str]:
 
 
 def compare(one: Path, other: Path) -> list[str]:
-    """Return the files that only one of two sites has, or that are not the same bytes."""
+    """Return the names of files that only one of two sites has, or that have different bytes."""
     both = list_files(one) & list_files(other)
     differ = {name for name in both if not filecmp.cmp(one / name, other / name, shallow=False)}
     return sorted(differ | (list_files(one) ^ list_files(other)))

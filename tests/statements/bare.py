@@ -43,12 +43,12 @@ TYPES = (jnp.float32, jnp.bfloat16, jnp.int32)
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement, where it stands, and the trial of it.
+    """A statement, the pages that make it, and the trial of it.
 
     Attributes:
         pages: The pages that say so.
         says: The statement.
-        trial: Returns what is expected and what is seen.
+        trial: A function that returns the expected and the observed result.
     """
 
     pages: str
@@ -102,7 +102,7 @@ def find_device(target: str) -> jax.Device:
 def compiled(
     function: Callable[..., Any], *example: object, target: str = "cpu", give: tuple[int, ...] = (), **options: object
 ) -> jax.stages.Compiled:
-    """Return a function compiled for a target; a GPU's without autotuning, which takes a GPU."""
+    """Compile a function for a target, with donated arguments `give`; for a GPU without autotuning."""
     settings = {"xla_gpu_autotune_level": 0, TILES: True, **options} if target == "h100" else options
     with jax.default_device(find_device(target)):
         return jax.jit(function, donate_argnums=give).lower(*example).compile(settings)

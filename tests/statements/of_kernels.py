@@ -63,7 +63,7 @@ def fuses_what_is_element_wise() -> tuple[object, object]:
 
 @states("fusion, ledger element-wise-fused-for-you")
 def makes_a_kernel_for_each_result() -> tuple[object, object]:
-    """With two results they are two kernels on CPU and H100."""
+    """Element-wise operations with two results are two kernels on CPU and H100."""
     observed = everywhere(lambda target: launched(text(lambda x: (jnp.sin(x), jnp.cos(x)), shape(1024), target=target)))
     return {"cpu": 2, "h100": 2, "tpu": 1}, observed
 
@@ -97,7 +97,7 @@ def takes_a_chosen_layout() -> tuple[object, object]:
 
 @states("glossary")
 def loops_over_one_value() -> tuple[object, object]:
-    """A while loop with one value carries it bare, and no tuple."""
+    """A while loop with one value carries that value instead of a tuple."""
 
     def loop(x: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda x: x.sum() < 100, lambda x: x * 2, x)
@@ -110,7 +110,7 @@ def loops_over_one_value() -> tuple[object, object]:
 
 @states("when-xla-helps")
 def inlines_one_turn() -> tuple[object, object]:
-    """A scan of one turn is its body, of two or more a while loop."""
+    """A scan of one iteration becomes its body, and one of two or more becomes a while loop."""
 
     def scan(length: int) -> Callable[[jax.Array], jax.Array]:
         return lambda x: jax.lax.scan(lambda c, _: (jnp.tanh(c), None), x, None, length=length)[0]

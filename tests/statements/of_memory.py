@@ -23,7 +23,7 @@ def donates_to_another_type() -> tuple[object, object]:
 
 @states("buffers")
 def donates_to_another_shape() -> tuple[object, object]:
-    """It is taken by a result of another shape on CPU and H100, and on the TPU not, without a warning."""
+    """A result of another shape takes a donated array's memory on CPU and H100; on the TPU not, without a warning."""
     observed = everywhere(lambda target: donated(lambda x: (x + 1).reshape(32, 32), target))
     return {"cpu": (4096, 0), "h100": (4096, 0), "tpu": (0, 0)}, observed
 
@@ -52,7 +52,7 @@ def read_most_held() -> int:
 
 @states("buffers, questions")
 def leaves_temporaries_out() -> tuple[object, object]:
-    """On the CPU the peak leaves the temporaries out, and holds a constant that the sum leaves out."""
+    """On the CPU the reported peak excludes temporaries, and includes a constant that the sum of the sizes excludes."""
     square = shape(512, 512)
     total, temporary, peak = measure(lambda x, w: jnp.tanh(x @ w) @ w @ w, square, square, target="cpu")
     constant = np.broadcast_to(np.arange(512, dtype=np.float32), (512, 512)).copy()
@@ -62,7 +62,7 @@ def leaves_temporaries_out() -> tuple[object, object]:
 
 @states("buffers, questions")
 def sums_to_the_peak() -> tuple[object, object]:
-    """On the H100 the sum is the peak, but for constants."""
+    """On the H100 the reported peak is the sum of the sizes, plus constants."""
     square = shape(512, 512)
     total, _, peak = measure(lambda x, w: jnp.tanh(x @ w) @ w @ w, square, square, target="h100")
     constant = np.broadcast_to(np.arange(512, dtype=np.float32), (512, 512)).copy()

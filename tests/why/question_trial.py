@@ -102,11 +102,11 @@ class Question:
         function: The function, or the name of one of the file's PROGRAMS.
         args: The arguments as `--args` takes them; empty for one of PROGRAMS, which brings its own.
         options: Other options of the command line: `target`, and perhaps `donate`.
-        what: How the thing is named, see above.
-        effect: How it is seen, see above.
-        passes: The passes that made it, or that refused what the reader expects: any is right.
-        lines: The lines of Python that it comes from, by their text: any is right.
-        removed_by: The changes that remove it, each of which was tried.
+        what: The table that names the subject of the question, in the forms listed above.
+        effect: The table that describes its visible effect, in the forms listed above.
+        passes: The passes that caused the effect, or rejected what the reader expects: any is a right answer.
+        lines: The lines of Python that the effect comes from, by their text: any is a right answer.
+        removed_by: The changes that remove the effect, each of which was tried.
         why: What really happens, in a sentence.
         is_held: Whether it is kept out while the command is built.
     """
@@ -219,7 +219,7 @@ class Question:
         return [self.find_line(text) for text in self.what["apart"]], list[set[Any]](parts)
 
     def find_line(self, text: str) -> int:
-        """Return the number of the only line of the program's function that contains a text.
+        """Return the number of the only line of the program's function that equals a text, without indentation.
 
         Raises:
             ValueError: There is no such line, or more than one.

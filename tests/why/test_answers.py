@@ -40,7 +40,7 @@ each_question = pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
 
 @cache
 def find_name(name: str) -> str:
-    """Return the name of the instruction that a question is about."""
+    """Return the name of the first instruction that the question called `name` is about."""
     question = ASKED[name]
     program: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
     return program
@@ -64,14 +64,14 @@ def list_words(question: Question) -> Iterator[str]:
 
 
 def print_answer(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> str:
-    """Return what the command prints."""
+    """Return the output of `xla-inspect why` for a question; assert that it succeeds."""
     first, *rest = list_words(question)
     assert run_here([first, *options, *rest]) == 0
     return capsys.readouterr().out
 
 
 def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    """Return the answer of the command."""
+    """Return the answer of `xla-inspect why` for a question, from its JSON."""
     answer: dict[str, Any] = json.loads(print_answer(question, capsys, "--json", *options))
     return answer
 

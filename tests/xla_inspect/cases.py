@@ -24,7 +24,7 @@ F32, BF16, I32 = jnp.float32, jnp.bfloat16, jnp.int32
 
 @dataclass(frozen=True)
 class Program:
-    """One program of the corpus: its function, targets, devices and shardings."""
+    """One program of the corpus: its function, argument shapes, targets, devices, shardings and compiler options."""
 
     name: str
     function: Callable[..., Tree]

@@ -69,17 +69,17 @@ class Corpus:
         return self.folder / target
 
     def texts(self, target: str) -> list[Path]:
-        """Every text of a module for a target, in the order of their names."""
+        """Return the file of every text of a module for a target, sorted by path."""
         folder = self.wait(target)
         return [path for path in sorted(folder.glob("*/*.txt")) if not path.name.endswith(PLANS)]
 
     def passes(self, target: str, program: str) -> list[Path]:
-        """The modules of one program in the order in which the compiler had them, the unoptimized one first."""
+        """Return the files of the modules of a program in the order of the passes, the unoptimized one first."""
         folder = self.wait(target) / program
         return [*folder.glob("*before_optimizations.txt"), *sorted(folder.glob("*.[0-9][0-9][0-9][0-9].*.txt"))]
 
     def find(self, target: str, program: str, ending: str) -> Path:
-        """The only file of a program whose name has the given ending."""
+        """Return the only file of a program whose name has the given ending."""
         (path,) = (self.wait(target) / program).glob(f"*{ending}")
         return path
 
@@ -108,7 +108,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Corpus]:
 
 @pytest.fixture(scope="session")
 def layers() -> Captures:
-    """relu(x @ w + b) for CPU, H100 and TPU v5e."""
+    """The captures of relu(x @ w + b) for CPU, H100 and TPU v5e, without the cache."""
     from programs import layer
 
     # Off for these compiles alone: other tests use the cache.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect import Capture
 
 KERNEL, COPY = 5000.0, 2000.0
-"""Nanoseconds that each kernel takes in these profiles, and each copy."""
+"""The durations in nanoseconds of each kernel and of each copy in these profiles."""
 
 LIBRARY = "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_64x64_32x6_nn_align4>(Params)"
 HOST_COPY = "MemcpyH2D"
@@ -31,7 +31,7 @@ STREAM, OPS, MODULES = "Stream #20(Compute)", "XLA Ops", "XLA Modules"
 
 @dataclass(frozen=True)
 class Ran:
-    """One event: its nanoseconds, short name and statistics."""
+    """One event of a profile: name, start and duration in nanoseconds, statistics, and a short name or none."""
 
     name: str
     start: float
@@ -44,14 +44,14 @@ type Lines = Mapping[str, Sequence[Ran]]
 
 
 def write_xspace(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write planes of lines of events in the format of XLA's profiler."""
+    """Write a profile (planes of lines of events) in the format of XLA's profiler, and return the path."""
     text = "".join(_write_plane(number, name, lines) for number, (name, lines) in enumerate(planes.items(), 1))
     path.write_bytes(ProfileData.text_proto_to_serialized_xspace(text))
     return path
 
 
 def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write the same events in the format of JAX's `trace.json.gz`."""
+    """Write a profile in the format of JAX's `trace.json.gz`, and return the path."""
     records: list[dict[str, Any]] = []
     for process, (name, lines) in enumerate(planes.items(), 1):
         records.append({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}})
@@ -68,7 +68,7 @@ def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write the same events as `nsys stats --report cuda_gpu_trace --format csv`: symbols without HLO names."""
+    """Write a profile as `nsys stats --report cuda_gpu_trace --format csv`, which has symbols but no HLO names."""
     head = (
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
         "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name"
@@ -84,7 +84,7 @@ def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """Return a GPU's profile: kernels on a stream by symbol, and again by operation."""
+    """Return a made-up GPU profile of a program: kernels on a stream by symbol, and again by operation."""
     module = capture.module.name
     stream: list[Ran] = [Ran(HOST_COPY, 0, 1000), Ran(LIBRARY, 1000, 3000)]
     at = 4000.0
@@ -102,7 +102,7 @@ def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
 
 
 def profile_tpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """Return a TPU's profile of a program: operations by text, with those of loops nested."""
+    """Return a made-up TPU profile of a program: operations by HLO text, with those of loops nested."""
     ops: list[Ran] = []
     modules: list[Ran] = []
     at = 0.0

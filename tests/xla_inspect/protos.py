@@ -12,6 +12,6 @@ from messages import find_message
 
 @cache
 def hlo_proto() -> Any:  # noqa: ANN401 - the class is built at run time
-    """The message class `xla.HloProto` (a module, and its buffer assignment when there is one)."""
+    """Return the message class `xla.HloProto` (a module, and its buffer assignment if there is one)."""
     library = Path(jaxlib.__file__).parent / "libjax_common.so"
     return find_message(library, "xla/service/hlo.proto", "xla.HloProto")

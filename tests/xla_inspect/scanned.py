@@ -7,7 +7,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((8, 64, 128), jnp.float32), jax.ShapeDtypeStruct
 
 
 def scanned(x: jax.Array, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return four layers in a loop, followed by a sort and a sum."""
+    """Return the sorted output of layers in a loop, and the sum of its sines."""
 
     def layer(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, None]:
         with jax.named_scope("attention"):

@@ -83,7 +83,7 @@ def test_only_one_package_uses_private_names_of_jax() -> None:
 
 
 def test_lowering_threads_share_their_mlir_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each lowering has a thread of its own, and JAX would make each thread a context."""
+    """Each lowering has its own thread, and JAX would otherwise create a context for each thread."""
     contexts = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
     monkeypatch.setattr("xla_inspect.jax_private.programs._contexts", [])
     texts = [run_fresh(lambda at=at: jax.jit(lambda x: x + at).lower(1.0).as_text()) for at in range(9)]  # type: ignore[misc]  # the idiom for a loop's variable

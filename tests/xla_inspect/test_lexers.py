@@ -30,7 +30,7 @@ LEXERS = {
 
 
 def _texts(capture: Capture) -> Iterator[tuple[str, str]]:
-    """Every text of a capture that a page may show, with the lexer for it."""
+    """Yield every text of a capture that a page may show, after the name of its lexer."""
     yield "jaxpr", capture.jaxpr
     yield "stablehlo", capture.stablehlo
     yield "stablehlo", capture.stablehlo_locations
@@ -54,7 +54,7 @@ def _errors(captures: Captures) -> list[str]:
 @pytest.mark.long("otherwise the texts of a transformer block stand for all", but=["transformer_block"])
 @pytest.mark.parametrize("program", ["transformer_block", "transformer_block_grad"])
 def test_no_captured_text_of_a_transformer_block_holds_an_error_token(program: str) -> None:
-    """Reductions, convolutions, custom calls, loops and constants."""
+    """The block and its gradient have reductions, convolutions, custom calls, loops and constants."""
     module = {"transformer_block": transformer_block, "transformer_block_grad": transformer_block_grad}[program]
     assert _errors(capture_all(getattr(module, program), *module.EXAMPLE)) == []
 
@@ -82,7 +82,7 @@ def test_no_captured_text_of_a_transformer_block_holds_an_error_token(program: s
     ],
 )
 def test_a_lexer_names_the_part(language: str, text: str, part: str, kind: object) -> None:
-    """As one token or as neighbours of one kind, which a page shows as one element."""
+    """The part is one token, or neighbouring tokens of one kind, which a page shows as one element."""
     joined: list[tuple[object, str]] = []
     for token, value in get_lexer_by_name(language).get_tokens(text):
         if joined and joined[-1][0] is token:

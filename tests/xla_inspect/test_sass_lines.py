@@ -32,7 +32,7 @@ PLAIN = """// ptxas: Used 16 registers
 
 @pytest.fixture(scope="module")
 def kernel(all_targets: None) -> tuple[str, str]:  # noqa: ARG001 - it asks for them
-    """PTX and SASS of one kernel."""
+    """The texts of PTX and SASS of the kernel of a softmax on the H100."""
     program = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", machine=True)
     texts = {code.language: code.text for code in program.code}
     return texts["ptx"], texts["sass"]

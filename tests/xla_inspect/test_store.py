@@ -24,7 +24,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three entries of four bytes, of which the alphabetically last is the oldest, and an unrelated file."""
+    """A folder with three entries of four bytes, the alphabetically last the oldest, and an unrelated file."""
     for days, name in enumerate(("a.gz", "b.gz", "c.gz", "mine.txt")):
         (tmp_path / name).write_bytes(b"1234")
         age(tmp_path / name, 86400 * days)

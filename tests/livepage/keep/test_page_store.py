@@ -95,7 +95,7 @@ class Builds:
         self.site = site
 
     def run(self, **environment: str) -> str:
-        """Return the build's message about the page."""
+        """Build the site in a new process, and return the log line with the numbers of pages, such as `(1 run)`."""
         folders = [str(self.site.root / "snippets"), str(PROJECT / "snippets"), str(PROJECT / "scripts")]
         result = subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--strict"],

@@ -63,7 +63,7 @@ def lab(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def list_kept(site: Site, name: str = "docs/lab.py") -> list[str]:
-    """Return the inputs of what is kept of a notebook."""
+    """Return the inputs of the stored results of a notebook, one text for each result."""
     with closing(sqlite3.connect(site.root / page_store.FILE)) as database:
         return sorted(
             row[0]
@@ -73,7 +73,7 @@ def list_kept(site: Site, name: str = "docs/lab.py") -> list[str]:
 
 @pytest.mark.long("notebooks run again in processes of their own")
 def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is coloured and linked as a page is; what is kept of it is the same; a save elsewhere does not run it."""
+    """It is coloured and linked as a page is; the stored page is the same; a save of another file does not run it."""
     startup = lab.root / "profile_default/startup/first.py"
     startup.parent.mkdir(parents=True)
     startup.write_text("raise SystemExit\n", encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_downloaded_notebook_runs_elsewhere(lab: Site, monkeypatch: pytest.Mon
 
 
 def test_a_notebook_fails_by_file_and_line(site: Site) -> None:
-    """An error in a cell, the end of its process, a dead link and a dead anchor are told where they stand."""
+    """An error in a cell, the end of its process, a dead link and a dead anchor are reported at their lines."""
     site.write({"docs/raising.py": RAISING, "docs/linking.py": LINKING, "docs/leaving.py": LEAVING})
     warnings = sorted(site.build())
     assert [warning.partition(": ")[0] for warning in warnings] == [
@@ -195,7 +195,7 @@ NONE = '# %% [markdown]\n# # Lab\n\n# %% check="It is so."\nx = 1\n'
 
 @pytest.mark.usefixtures("all_targets")  # as in test_checks
 def test_a_check_of_a_notebook_fails_like_one_of_a_page(site: Site) -> None:
-    """With its line, the values compared and those of the loop; also when it checks nothing."""
+    """The failure has its line, the compared values and those of the loop; a check without an assert fails too."""
     site.write({"docs/checks.py": CHECKS, "docs/empty.py": EMPTY, "docs/none.py": NONE})
     assert sorted(site.build()) == [
         "docs/checks.py:9: AssertionError: left was 1, right was 5, target was 'h100'",
@@ -206,7 +206,7 @@ def test_a_check_of_a_notebook_fails_like_one_of_a_page(site: Site) -> None:
 
 @pytest.mark.long("notebooks run again in processes of their own")
 def test_a_store_that_is_damaged_is_made_again(lab: Site) -> None:
-    """Cut, garbage: one line says so."""
+    """A truncated store, and one of garbage, is reported in one line and made again."""
     assert lab.build() == []
     page, store = lab.html("lab"), lab.root / page_store.FILE
     for damaged in (store.read_bytes()[:90], b"\xff\xfe" * 300):

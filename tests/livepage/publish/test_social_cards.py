@@ -72,7 +72,7 @@ def test_a_site_without_an_address_or_without_a_browser_has_no_cards_and_is_buil
 
 
 def page(content: str, **meta: str) -> SimpleNamespace:
-    """Return a page as MkDocs hands it over."""
+    """Return a stand-in for a page of MkDocs with this HTML and metadata."""
     return SimpleNamespace(content=content, meta=meta, title="Fusion &amp; <code>jit</code>", is_homepage=False)
 
 

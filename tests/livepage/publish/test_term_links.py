@@ -26,7 +26,7 @@ PAGES = {"glossary.md": "../glossary/", "operations.md": "../operations/", "pass
 
 
 def link(content: str, terms: Iterable[Term] = TERMS) -> str:
-    """Return a page with its links written as bracketed text and address."""
+    """Return HTML with links to terms added, as `[text](address)`; assert that nothing else changed."""
     linked = term_links.link(content, terms, lambda name: PAGES.get(name, ""))
     assert re.sub(r'<a class="term"[^>]*>(.*?)</a>', r"\1", linked) == content, "more changed than links"
     return re.sub(r'<a class="term" href="\.\./(.*?)">(.*?)</a>', r"[\2](\1)", linked)
@@ -145,7 +145,7 @@ class _Terms(Adapter):
 
 @pytest.fixture
 def adapter(monkeypatch: pytest.MonkeyPatch) -> _Terms:
-    """A project with terms."""
+    """The project's adapter, replaced by one with terms."""
     monkeypatch.setattr(project, "adapter", _Terms())
     return project.adapter  # type: ignore[return-value]  # set above
 

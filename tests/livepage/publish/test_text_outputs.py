@@ -202,7 +202,7 @@ FRONT = """
 
 
 def test_front_matter_is_text_wherever_it_is_shown(site: Site) -> None:
-    """In the head, the navigation and the header of the project's own theme, and in what lists the pages."""
+    """It is text in the head, the navigation and the header of the project's theme, and in the lists of pages."""
     site.write({"docs/odd.md": FRONT})
     config = site.root / "mkdocs.yml"
     theme = f"theme: {{custom_dir: {ROOT / 'docs/overrides'}}}"

@@ -172,7 +172,7 @@ def test_a_trap_fails_the_build_with_page_and_line(warnings: list[str], name: st
 
 
 def test_no_page_is_blamed_for_anything_else(warnings: list[str]) -> None:
-    """One trap, one warning."""
+    """The build gives exactly one warning for each trap."""
     assert len(TRAPS) == len(warnings), "\n".join(sorted(warnings))
 
 
@@ -194,7 +194,7 @@ def test_tests_and_build_report_the_same_traps(shared_site: Site, warnings: list
 
 
 def test_an_unknown_compiler_flag_is_reported_with_page_and_line(site: Site) -> None:
-    """XLA ends the process of the page without a word to Python; the build still tells where."""
+    """XLA ends the process of the page without a Python exception; the build still names the line."""
     text = f"""
         # A
 

@@ -67,7 +67,7 @@ SHOWN = [
 
 
 def test_a_value_shows_the_state_of_the_page_where_it_stands(site: Site) -> None:
-    """In paragraphs, tables, headings, titles, lists, tabs, quotes and footnotes."""
+    """Values are shown in paragraphs, tables, headings, titles, lists, tabs, quotes and footnotes."""
     site.write({"docs/values.md": PAGE.replace("`` = f`x` `` untouched", "ticks")})
     assert site.build() == []
     assert re.findall(r'<span class="value">(.*?)</span>', site.html("values")) == SHOWN
@@ -78,21 +78,21 @@ def test_a_value_shows_the_state_of_the_page_where_it_stands(site: Site) -> None
 
 
 def test_a_value_may_hold_backticks(site: Site) -> None:
-    """As inline code does: between more of them."""
+    """Such a value is written like inline code, between more backticks than it contains."""
     site.write({"docs/ticks.md": "# A\n\nIt is `` = '`' * 3 ``.\n"})
     assert site.build() == []
     assert '<span class="value">```</span>' in site.html("ticks")
 
 
 def test_what_a_block_prints_is_not_evaluated(site: Site) -> None:
-    """The compiler's text is data."""
+    """Printed text, such as the compiler's, is data."""
     site.write({"docs/printed.md": '# A\n\n```python exec="on"\nx = 1\nprint("`= x`")\n```\n'})
     assert site.build() == []
     assert "<code>= x</code>" in site.html("printed")
 
 
 def test_numbers_and_text_are_shown_for_reading(site: Site) -> None:
-    """An int with separators, a bool and a float as Python writes them."""
+    """An int has separators; a bool, a float and a tuple are as Python writes them; text has no quotes."""
     site.write({"docs/shown.md": "# A\n\n`= 1234567` `= True` `= 0.5` `= 'plain'` `= (1, 2)`\n"})
     assert site.build() == []
     assert re.findall(r'"value">(.*?)<', site.html("shown")) == ["1,234,567", "True", "0.5", "plain", "(1, 2)"]

@@ -42,7 +42,7 @@ for found in (Found("layer", "h100", "HloModule" * 90),):
     ],
 )
 def test_a_failing_assert_reports_the_compared_values(site: Site, code: str, message: str) -> None:
-    """Plain asserts, evaluated once, their values in the report."""
+    """A plain assert is evaluated once, and its compared values are in the report."""
     site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
     _, failures = site.render("a")
     assert len(failures) == 1

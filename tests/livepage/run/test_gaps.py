@@ -66,7 +66,7 @@ def test_a_missing_target_leaves_marked_gaps(site: Site) -> None:
 
 
 def test_a_missing_target_is_an_error_where_all_are_required(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in continuous integration."""
+    """REQUIRE_TARGETS=all, as in continuous integration, turns a gap into an error."""
     monkeypatch.setenv("REQUIRE_TARGETS", "all")
     site.write({"docs/gaps.md": PAGE})
     first, *_ = site.build()

@@ -11,7 +11,7 @@ BLOCK = '```python exec="on"'
 
 
 def test_output_of_a_block_is_shown_for_every_way_of_printing(site: Site) -> None:
-    """Functions of modules and `sys.stdout` count; stderr stays out of the page."""
+    """The page shows what functions of modules print and `sys.stdout` gets, but not stderr."""
     site.write(
         {
             "snippets/speaks.py": "def speak():\n    print('from a module')\n",
@@ -72,7 +72,7 @@ def test_a_page_that_shows_its_own_lines_runs_again_when_they_move(site: Site) -
 
 
 def test_every_page_that_uses_a_changed_module_runs_again(site: Site) -> None:
-    """Also the second, for which the module was loaded already."""
+    """A page for which the module was loaded already runs again too."""
     page = f"# A\n\n{BLOCK}\nfrom parts import shared\nprint(shared.TEXT)\n```\n"
     site.write({"docs/a.md": page, "docs/b.md": page, "snippets/parts/shared.py": "TEXT = 'old'\n"})
     assert site.build(serve=True) == []
@@ -82,7 +82,7 @@ def test_every_page_that_uses_a_changed_module_runs_again(site: Site) -> None:
 
 
 def test_a_failing_page_runs_again_and_recovers(site: Site) -> None:
-    """A failure is never kept."""
+    """The result of a failing page is never stored."""
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\nimport helper\nprint(helper.X)\n```\n", "snippets/helper.py": "Y = 1\n"})
     assert len(site.build(serve=True)) == 1
     site.write({"snippets/helper.py": "X = 'healed'\n"})
@@ -97,7 +97,7 @@ def test_a_consequential_failure_is_not_reported(site: Site) -> None:
 
 
 def test_an_included_program_keeps_its_own_lines(site: Site) -> None:
-    """Also when only a part of it is included, indented, and it holds a data class."""
+    """Its own line is reported even if a page includes only an indented part of it, with a data class."""
     program = """
         from __future__ import annotations
 

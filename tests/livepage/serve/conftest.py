@@ -74,7 +74,7 @@ class Served:
     """A served site, which is built once and checks for edits on request."""
 
     def __init__(self, site: Site, folder: Path, last: LastBuild) -> None:
-        """Build it."""
+        """Write the site's files and configuration, and build it."""
         self.site, self.docs, self.folder = site, site.root / "docs", folder
         self.whole = 0
         self.heard: list[str] = []
@@ -142,7 +142,7 @@ def _read(folder: Path) -> dict[str, bytes]:
 
 
 class _hear:  # noqa: N801 - a context, used as a word
-    """Hears the warnings of MkDocs."""
+    """A context manager that yields a list of the warnings of MkDocs within it."""
 
     def __enter__(self) -> list[str]:
         self.heard: list[str] = []
@@ -201,7 +201,7 @@ class Server:
         self.get("", "Home")
 
     def get(self, page: str, mark: str, *, longest: float = 30) -> str:
-        """Return a page once it holds a text."""
+        """Return the text of a page once it contains `mark`, which takes at most `longest` seconds."""
         end, text = time.monotonic() + longest, ""
         while time.monotonic() < end:
             try:
@@ -215,7 +215,7 @@ class Server:
         pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{text}\n{self.log.read_text()}")
 
     def let(self, name: str) -> None:
-        """Finish the work that a page waits for."""
+        """Create the file for which the work called `name` waits, so that its page can finish."""
         (self.site.root / f"go-{name}").touch()
 
 

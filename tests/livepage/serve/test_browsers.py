@@ -23,20 +23,20 @@ pytestmark = pytest.mark.long("authors alone see it; otherwise a sentence and a 
 
 
 class Browser:
-    """Asks a server, as the script that MkDocs puts into each page does."""
+    """A simulated browser that asks a server as the script of MkDocs in each page does."""
 
     def __init__(self, served: Served) -> None:
         self.address = f"http://127.0.0.1:{served.server.server_port}/"
         self.pool = ThreadPoolExecutor(8)
 
     def get(self, path: str, referer: str = "") -> str:
-        """Return what a server answers."""
+        """Return the text of the server's answer for a path."""
         request = urllib.request.Request(self.address + path, headers={"Referer": referer} if referer else {})  # noqa: S310 - to this machine
         with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - as above
             return answer.read().decode()
 
     def open(self, page: str) -> Future[bool]:
-        """Open a page, and wait for whether it is to be loaded again."""
+        """Open a page, and return a future of whether the server asks for it to be loaded again."""
         epoch = self.get(page).rpartition("livereload(")[2].partition(",")[0]
         return self.pool.submit(lambda: int(self.get(f"livereload/{epoch}/1", self.address + page)) > int(epoch))
 

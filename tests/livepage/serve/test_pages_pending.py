@@ -100,7 +100,7 @@ def test_a_page_that_ran_is_shown_when_somebody_opens_it(monkeypatch: pytest.Mon
 
 
 def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[PagesPending, list[str]]:
-    """Return pending that wait for two pages, and what they show."""
+    """Return `PagesPending` that waits for two pages, and the list to which it adds finished pages."""
     monkeypatch.setattr(project, "docs", Path("docs"))
     monkeypatch.setattr(Workers, "start", lambda _: None)
     pending, arrivals = PagesPending(), list[str]()

@@ -100,7 +100,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run the updating of a copy, on its own programs and package."""
+    """Run the update of the expected outputs in a copy of the project, with its own programs and package."""
     # Its captures are kept where this project's are: only what the copy changes is compiled.
     cache = os.environ.get("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
     environment = {**os.environ, "XLA_INSPECT_CACHE": cache}

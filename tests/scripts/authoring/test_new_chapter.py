@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def list_files(folder: Path) -> dict[str, bytes]:
-    """Return every file of a folder with what it holds."""
+    """Return the content of every file of a folder, by its path in the folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 

@@ -48,7 +48,7 @@ class Service:
     """A service that knows one pull request, whose last commit is `abc`.
 
     Attributes:
-        folder: Where its command line lies.
+        folder: The folder of its simulated command line `gh`.
         comments: The comments on the pull request.
     """
 
@@ -80,7 +80,7 @@ class Service:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
-    """The service, nobody having commented."""
+    """The service without any comments."""
     return Service(tmp_path)
 
 

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.long("it guards the project's upkeep and no reader")
 
 
 def run(**results: str) -> subprocess.CompletedProcess[str]:
-    """Ask the gate, with jobs by name and how each ended."""
+    """Run the gate for jobs, given by name with the result of each."""
     needs = json.dumps({name: {"result": result, "outputs": {}} for name, result in results.items()})
     command = ["bash", str(ROOT / "scripts" / "ci" / "needs_ok"), needs]
     return subprocess.run(command, check=False, capture_output=True, text=True)

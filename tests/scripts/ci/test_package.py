@@ -41,7 +41,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the programs of an environment that holds the wheel and what it asks for, without its extras."""
+    """The folder of programs of an environment with the wheel and its requirements, without its extras."""
     place = tmp_path_factory.mktemp("user") / "env"
     subprocess.run(["uv", "venv", "--quiet", f"--python={sys.executable}", str(place)], check=True)
     programs = place / ("Scripts" if os.name == "nt" else "bin")
@@ -53,7 +53,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # noqa: ANN201 - a function
-    """Runs a command of that environment as its user does, in a project of theirs that holds `model.py` alone."""
+    """A function that runs a command of that environment in a user's project, which contains `model.py` alone."""
     project, home = tmp_path / "project", tmp_path / "home"
     project.mkdir()
     home.mkdir()

@@ -71,7 +71,7 @@ def change(folder: Path, old: str, new: str) -> None:
 
 
 def build(folder: Path) -> tuple[int, list[str]]:
-    """Build the folder's site."""
+    """Build the folder's site with the other builder; return the exit status and unexpected lines of its log."""
     return portable.build_copy(folder, ROOT / ".cache" / "xla_inspect")
 
 

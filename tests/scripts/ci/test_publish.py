@@ -49,7 +49,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def deploy(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Deploy a version as scripts/ci/publish does."""
+    """Deploy a version with mike, as scripts/ci/publish does."""
     environment = os.environ | {
         "SITE_URL": "https://example.org/xla/",
         "SITE_VERSIONS": "1",
@@ -112,7 +112,7 @@ def test_a_version_whose_build_was_left_is_not_kept(folder: Path, code: str, mes
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Build a site by the plain command."""
+    """Build a site strictly by the plain command, and return the process."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
 
@@ -136,7 +136,7 @@ def test_only_a_finished_site_has_a_stamp_that_holds(folder: Path) -> None:
 
 
 def test_publishing_refuses_a_site_without_its_pages(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Whatever mike did: the branch is as it was."""
+    """The branch of versions is as it was before, whatever mike did."""
     tools = tmp_path_factory.mktemp("tools")
     empty = "git checkout -q --orphan gh-pages && git rm -rfq --cached . && mkdir $7 && touch $7/x && git add -f $7 && "
     for name, does in {
@@ -187,7 +187,7 @@ def begin(folder: Path) -> Path:
 
 
 def clone(folder: Path, name: str) -> Path:
-    """Clone the repository."""
+    """Clone the repository `origin` into a folder of this name, and return it; add a `gh` that does nothing."""
     git(folder, "clone", "--quiet", "origin", name, "--branch", "main")
     (folder / "bin").mkdir(exist_ok=True)
     (folder / "bin" / "gh").write_text("#!/bin/sh\n", encoding="utf-8")
@@ -196,7 +196,7 @@ def clone(folder: Path, name: str) -> Path:
 
 
 def add(folder: Path, **files: str) -> None:
-    """Commit files."""
+    """Write files into a repository, and commit them."""
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -205,7 +205,7 @@ def add(folder: Path, **files: str) -> None:
 
 
 def bundle(folder: Path, name: str, **files: str) -> str:
-    """Add files to the branch of versions of a clone of its own, and return its bundle."""
+    """Add files to the branch of versions in a new clone, and return the path of a git bundle of that branch."""
     copy = clone(folder, name)
     git(copy, "switch", "--quiet", "gh-pages")
     add(copy, **files)
@@ -214,7 +214,7 @@ def bundle(folder: Path, name: str, **files: str) -> str:
 
 
 def push(folder: Path, bundle: str) -> subprocess.CompletedProcess[str]:
-    """Push a bundle as the workflow does."""
+    """Run `scripts/ci/publish push` on a bundle in a clone, as the workflow does."""
     shutil.rmtree(folder / "scripts", ignore_errors=True)
     return run(folder, "publish", "push", bundle, PATH=f"{folder.parent / 'bin'}{os.pathsep}{os.environ['PATH']}")
 

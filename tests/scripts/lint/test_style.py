@@ -69,7 +69,7 @@ def test_each_word_that_may_stay_has_its_reason() -> None:
 
 @pytest.fixture
 def find(tmp_path: Path) -> Find:
-    """Check a page of its own and return line and words of each finding."""
+    """A function that checks a page with a text, and returns line and words of each finding."""
 
     def check(text: str) -> list[tuple[int, str]]:
         page = tmp_path / "docs" / "page.md"

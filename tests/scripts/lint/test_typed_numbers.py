@@ -40,7 +40,7 @@ def test_no_entry_of_the_list_outlives_its_words() -> None:
 
 @pytest.fixture
 def find(tmp_path: Path) -> Find:
-    """Lint a page of its own and return line and number of each finding."""
+    """A function that checks a page with a text, and returns line and number of each finding."""
 
     def check(text: str) -> list[tuple[int, str]]:
         page = tmp_path / "docs" / "page.md"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=BUNDLES.values(), ids=BUNDLES)
 def bundle(request: pytest.FixtureRequest) -> BrowserBundle:
-    """Each bundle."""
+    """Each of the browser bundles in turn."""
     bundle_builder: BrowserBundle = request.param
     return bundle_builder
 

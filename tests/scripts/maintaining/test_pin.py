@@ -32,7 +32,7 @@ ACCELERATORS = {
 
 
 def compile_pins(platform: str) -> subprocess.CompletedProcess[str]:
-    """Resolve the project for a platform as `uv sync` does, from wheels alone."""
+    """Resolve the project's requirements for a platform as `uv sync` does, from wheels alone, without installing."""
     command = ["uv", "pip", "compile", "pyproject.toml", "--group=dev", "--group=accelerators", "--python-version=3.12"]
     command += [
         f"--python={sys.executable}",
@@ -76,7 +76,7 @@ def test_the_accelerators_are_a_group_of_their_own_that_is_on_by_default() -> No
 
 
 def list_asked() -> list[str]:
-    """List what the wheel asks of its users, with its extras, each in its range."""
+    """Return the requirements of the wheel and of its extras, each with its range of versions."""
     project = PROJECT["project"]
     own = [
         *project["dependencies"],

@@ -33,7 +33,7 @@ TASKS = measuring.list_tasks(["layer"], ["cpu"])
 
 
 class Here(Environment):
-    """The environment that runs this test, as that of a release."""
+    """The environment that runs this test, in the role of the environment of a release."""
 
     @property
     def python(self) -> Path:

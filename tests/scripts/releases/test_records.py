@@ -34,7 +34,7 @@ def newest() -> Release:
 
 
 def read_expected(path: Path) -> Iterator[tuple[str, dict[str, list[str]]]]:
-    """Yield what records call each member of a file of tests/expected, with the lines of its parts."""
+    """Yield the records' name of each program in a file of tests/expected, with the lines of its parts by title."""
     program, part = path.parent.name, ""
     name, parts = program, dict[str, list[str]]()
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -78,7 +78,7 @@ def test_the_newest_record_is_of_exactly_the_compilers_that_are_pinned() -> None
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_the_newest_record_says_what_is_expected(path: Path) -> None:
-    """Two ways to compile and to read the result, one in an environment of its own, come to the same."""
+    """The record, from another environment, and the expected outputs have the same memory and pass counts."""
     outcomes = {name: program.outcomes.get(path.stem) for name, program in newest().programs.items()}
     wrong = [name for name, parts in read_expected(path) if differ(parts, outcomes.get(name))]
     again = f"`scripts/drift --again --programs {path.parent.name}` with each release measures the program anew"

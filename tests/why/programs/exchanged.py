@@ -9,7 +9,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def roll(x: jax.Array) -> jax.Array:
-    """Return a vector rolled by one."""
+    """Return twice a vector that is rolled by one."""
     rolled = jnp.roll(x, 1)
     return rolled * 2.0
 
@@ -38,7 +38,7 @@ def project(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def blur(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """Return blurred images whose rows are spread over devices."""
+    """Return images minus their blurred versions, with rows spread over devices."""
     blurred = jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
     return x - blurred
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @pytest.fixture(scope="module", params=["cpu", "h100", "tpu-v5e"])
 def layer(request: pytest.FixtureRequest) -> Capture:
-    """The layer on each target."""
+    """The capture of the layer on each target."""
     return capture(small.layer, *small.EXAMPLE, target=request.param)
 
 
@@ -120,7 +120,7 @@ def test_a_product_without_metadata_never_gets_the_line_of_its_operand(
 
 @pytest.fixture(scope="module")
 def vectors() -> Capture:
-    """Two products of vectors on the CPU."""
+    """The capture of two products of vectors on the CPU."""
     return capture(products_of_vectors, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((64, 64), (64,))))
 
 

@@ -94,7 +94,7 @@ def test_values_are_placed_in_memory_and_in_time() -> None:
 
 
 def test_values_that_share_memory_are_counted_once() -> None:
-    """A loop's carry and what its body makes of it, an update in place, and a result where its operand was read."""
+    """Such values are a loop's carry and its update, an update in place, and a result in its operand's memory."""
     shared = [
         Placement("carry", (0,), 0, "temporary", 0, 0, 512, 0, 3),
         Placement("updated", (), 0, "temporary", 0, 0, 512, 1, 2),

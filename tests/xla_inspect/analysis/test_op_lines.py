@@ -42,7 +42,7 @@ module @jit_f {
 
 @pytest.fixture(scope="module")
 def layer() -> Capture:
-    """relu(x @ w + b) on the CPU."""
+    """The capture of relu(x @ w + b) on the CPU."""
     from programs.layer import EXAMPLE
     from programs.layer import layer as function
 

@@ -1,4 +1,4 @@
-"""A compiled program is asserted of by its meaning; what breaks is told with its line, its pass and the record."""
+"""Assertions about a compiled program do not depend on its text; a failure names the line, pass and record."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from xla_inspect.budgets.regression_causes import Causes
 
 
 def ask(mistake: Mistake, function, args, call) -> str:  # noqa: ANN001 - those of the mistake
-    """Return the failure message, or an empty string if the assertion holds."""
+    """Return the failure message of a mistake's assertion about a function, or '' if the assertion holds."""
     try:
         verdict = mistake.holds(hold_call(function, *args, **call))
     except BrokenError as error:

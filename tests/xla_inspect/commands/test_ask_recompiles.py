@@ -27,7 +27,7 @@ SCRIPTS: Mapping[str, Mapping[str, list[tuple[str, str]]]] = {
     },
     "parallel": {"Trainer._train_step": [("static value", "rate")] * 2},
 }
-"""The functions that each compiles, and why again."""
+"""The functions that each script compiles, with the causes of their further compilations."""
 
 
 @pytest.fixture(autouse=True)
@@ -210,7 +210,7 @@ os._exit(0)
 def test_a_script_starts_jax_with_its_own_settings_or_the_devices_of_the_target(
     subject: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a process of its own, where JAX is not imported yet."""
+    """The script runs in a new process, which has not imported JAX yet."""
     monkeypatch.delenv("JAX_NUM_CPU_DEVICES", raising=False)
     flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
     monkeypatch.setenv("XLA_FLAGS", " ".join(flags))
@@ -224,7 +224,7 @@ def test_a_script_starts_jax_with_its_own_settings_or_the_devices_of_the_target(
 
 
 DEVICES = {"": 1, "--many": 2, "--target=tpu-v5e:2x2": 4}
-"""The number of devices that a script finds."""
+"""The number of devices that a script finds, by the option of the command."""
 
 
 SEES = """

@@ -1,6 +1,6 @@
 """`xla-inspect since`: the release, pass and line that changed a program.
 
-The project's own environment stands for each release, and a pass that is switched off for what an older one lacks.
+The project's own environment plays each release; for an older one, a pass is disabled that it is to lack.
 """
 
 from __future__ import annotations

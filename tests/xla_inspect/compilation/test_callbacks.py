@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 VECTOR = jax.ShapeDtypeStruct((8,), jnp.float32)
 GPU = "xla_ffi_python_gpu_callback"
 CALLS = {"cpu": "xla_ffi_python_cpu_callback", "h100": GPU, "b200": GPU, "tpu-v5e": ""}
-"""The target of the custom call by which each calls the host; a TPU does so by transfers."""
+"""The target of the custom call by which each target calls the host; empty for a TPU, which uses transfers."""
 
 
 def host(x: np.ndarray) -> np.ndarray:

@@ -249,7 +249,7 @@ for _ in range(2):
 
 
 def test_a_reimported_package_finds_its_compilations(folder: Path) -> None:
-    """As `mkdocs serve` does when one of its files is saved."""
+    """`mkdocs serve` imports the package again when one of its files is saved."""
     result = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
     isa = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
     assert result.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2

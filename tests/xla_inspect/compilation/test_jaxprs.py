@@ -14,7 +14,7 @@ VECTOR = jax.ShapeDtypeStruct((4,), jnp.float32)
 
 
 def loss(parameters: tuple[jax.Array, ...], x: jax.Array) -> jax.Array:
-    """The sum of the MLP's output."""
+    """Return the sum of the MLP's output."""
     return jnp.sum(mlp.mlp(x, *parameters))
 
 

@@ -144,7 +144,7 @@ def test_only_the_first_line_of_whole_states_is_written() -> None:
 
 
 def test_messages_of_helper_threads_belong_to_their_pass() -> None:
-    """Or the pass's own thread does: which of them differs from run to run."""
+    """The thread that writes a message differs from run to run, so the events must not depend on it."""
     sources = frozenset({"support"})
     start = write(pipeline("fusion"), begin("priority-fusion"), thread=1)
     words = (say("yes: b", "support.cc:1"), say("yes: a", "support.cc:1"))

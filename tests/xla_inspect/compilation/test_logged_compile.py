@@ -30,7 +30,7 @@ FUSION = {"cpu": "instruction_fusion", "h100": "priority_fusion", "tpu-v5e": "tp
 
 @pytest.fixture(scope="module")
 def captures() -> dict[str, Capture]:
-    """The softmax with its reasons, by target."""
+    """The captures of the softmax with the compilers' reasons, by target."""
     return dict(capture_all(softmax.softmax, *softmax.EXAMPLE, reasons=True))
 
 

@@ -39,7 +39,7 @@ def lower(program: lowering.Program, target: str) -> Lowered:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", PIECES)
 def test_a_program_is_lowered_for_its_kind_as_for_a_device_and_again_as_the_first_time(name: str, kind: str) -> None:
-    """With every line that it is traced back to: JAX keeps what it traced with the lines of whoever asked first."""
+    """Its lines are the same too, although JAX keeps a trace with the lines of the first request."""
     targets.settle()
     program, again = describe(name), describe(name)
     for_kind = lower(program, KINDS[kind][0])
@@ -83,7 +83,7 @@ double(1.0)
 
 
 def test_a_capture_does_not_make_the_users_function_compile_again() -> None:
-    """Also where the package is imported anew, as `mkdocs serve` does when one of its files is saved."""
+    """This holds even if the package is imported again, as by `mkdocs serve` when one of its files is saved."""
     result = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
     assert [line for line in result.stderr.splitlines() if "ompiling" in line] == []
 
@@ -103,7 +103,7 @@ def test_a_shared_lowering_compiles_as_one_made_for_each_target(kind: str) -> No
 
 
 def test_a_lowering_rule_gets_the_client_of_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pallas lowers a kernel otherwise for each generation of a TPU, and so is lowered for each."""
+    """Pallas lowers a kernel differently for each TPU generation, so such a program is lowered for each."""
 
     def double(x: jax.Array) -> jax.Array:
         def body(ref: jax.Ref, write: jax.Ref) -> None:

@@ -195,7 +195,7 @@ def test_conflicting_meshes_are_rejected_with_jaxs_message() -> None:
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_compilation_for_other_devices_is_not_accepted_as_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever lets the reader's devices through, as they are left here."""
+    """Here `place` is replaced by a function that leaves the program on the user's own devices."""
     monkeypatch.setattr(jax_private, "place", lambda stage, _: stage)
     with pytest.raises(InspectError, match=r"'gram' was compiled for cpu and not for target 'h100:8'"):
         capture(gram, lie(spread("data")), target="h100:8")

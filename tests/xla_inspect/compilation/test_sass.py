@@ -31,7 +31,7 @@ def program(request: pytest.FixtureRequest) -> Capture:
 
 @pytest.fixture(scope="module")
 def assembled(program: Capture) -> dict[str, str]:
-    """Return the SASS of each kernel."""
+    """Return the SASS of each kernel of a program, by the name of the kernel."""
     return {code.kernel: code.text for code in disassemble(program)}
 
 

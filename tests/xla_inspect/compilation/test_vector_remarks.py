@@ -35,7 +35,7 @@ def test_a_remark_belongs_to_the_next_generated_kernel() -> None:
 
 
 def collect(text: str) -> dict[str, list[str]]:
-    """Return LLVM's remarks on a function's kernels, by kernel."""
+    """Return LLVM's remarks on the kernels of the function named `text` (`sum` or `double`), by kernel."""
     functions = {
         "sum": lambda x: jnp.tanh(x @ x.T + 1).sum(0),
         "double": lambda x: x * 2,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read(folder: Path, *endings: str) -> Capture:
-    """Return the dump in the files of a folder whose names have the given endings."""
+    """Return the capture read from those files of a dump whose names have the given endings."""
     paths = [path for path in folder.iterdir() if path.name.startswith("module_") and path.name.endswith(endings)]
     files = Files.from_mapping({path.name: path.read_bytes() for path in paths})
     return read_capture(files, pick_module(list_modules(files), "", "it"))

@@ -53,7 +53,7 @@ def test_a_call_chain_only_in_a_later_dump_gets_a_new_id() -> None:
 
 @pytest.fixture(scope="module")
 def partitioned() -> Capture:
-    """An MLP whose batch is split over eight CPU devices."""
+    """The capture of an MLP whose batch is split over eight CPU devices."""
     return capture(mlp.mlp, *mlp.EXAMPLE, target="cpu:8", mesh={"data": 8}, specs=(P("data"), P(), P(), P(), P()))
 
 

@@ -26,7 +26,7 @@ for_each_target = pytest.mark.parametrize("target", TARGETS)
 
 
 def proto_of(path: Path) -> object | None:
-    """The compiler's proto of the module in a text file, or None when there is none."""
+    """Return the compiler's proto of the module in a text file, or None if no proto was stored with it."""
     alone, whole = path.with_suffix(".module.pb"), path.with_suffix(".hlo.pb")
     if alone.exists():
         return type(hlo_proto()().hlo_module).FromString(alone.read_bytes())

@@ -43,7 +43,7 @@ def test_a_chain_goes_from_the_innermost_frame_outwards_in_the_order_of_the_tabl
 
 
 def test_callers_are_found_with_zero_based_and_one_based_numbers() -> None:
-    """As libtpu 0.0.34 writes them."""
+    """libtpu 0.0.34 writes zero-based numbers of callers, which give the same call chains."""
     as_they_are = TABLES.replace("parent_frame_id=1", "parent_frame_id=0").replace(
         "parent_frame_id=3", "parent_frame_id=2"
     )

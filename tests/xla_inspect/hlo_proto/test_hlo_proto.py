@@ -35,12 +35,12 @@ def field(number: int, value: int | bytes) -> bytes:
 
 
 def computation(*instructions: bytes, name: bytes = b"main") -> bytes:
-    """An `HloComputationProto`."""
+    """Return the bytes of an `HloComputationProto` with these instructions."""
     return field(1, name) + b"".join(field(2, instruction) for instruction in instructions) + field(5, 1)
 
 
 def module(*computations: bytes) -> bytes:
-    """Return an `HloModuleProto` with a computation of id 1 as its entry."""
+    """Return the bytes of an `HloModuleProto` with a computation of id 1 as its entry."""
     return field(1, b"made") + b"".join(field(3, computation) for computation in computations) + field(6, 1)
 
 
@@ -104,7 +104,7 @@ GATHER = field(1, b"g") + field(2, b"all-gather") + field(3, SCALAR)
 
 
 def nest(depth: int) -> bytes:
-    """A ShapeProto of tuples within tuples."""
+    """Return the bytes of a `ShapeProto` with `depth` tuples within each other."""
     shape = SCALAR
     for _ in range(depth):
         shape = field(2, 13) + field(4, shape)
@@ -112,7 +112,7 @@ def nest(depth: int) -> bytes:
 
 
 def burrow(depth: int) -> bytes:
-    """Return an HloModuleProto with nested `original_value` recovery modules."""
+    """Return the bytes of an `HloModuleProto` with `depth` nested `original_value` recovery modules."""
     inner = module(computation(PARAMETER))
     for _ in range(depth):
         entry = field(1, field(1, b"a")) + field(2, field(1, b"b")) + field(3, inner)

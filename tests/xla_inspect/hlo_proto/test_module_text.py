@@ -48,7 +48,7 @@ def text_beside(path: Path) -> Path:
 
 
 def protos(folder: Path) -> list[Path]:
-    """The protos that have a text, except texts of `compact`, which omit instructions."""
+    """Return the protos with a text beside them, except those of `compact`, whose texts omit instructions."""
     return [
         path
         for path in sorted(folder.glob("*/*.hlo.pb"))

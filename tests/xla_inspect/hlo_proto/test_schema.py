@@ -25,7 +25,7 @@ REPEATED = 3
 
 @cache
 def descriptions() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The messages and enumerations of XLA's files, by their names within the package."""
+    """Return the messages and the enumerations of XLA's files, by their names within the package."""
     messages: dict[str, Any] = {}
     enumerations: dict[str, Any] = {}
 
@@ -94,7 +94,7 @@ def test_messages_are_decoded_as_protobuf_decodes_them(name: str) -> None:
 
 
 def compare(kind: str, ours: Any, theirs: Any) -> int:  # noqa: ANN401 - the classes are built at run time
-    """Compare the fields of a message and of its nested messages; return their number."""
+    """Assert that the fields of a message and its nested messages equal the library's; return their number."""
     compared = 0
     for field in (field for field in FIELDS[kind] if field not in OLDER.get(kind, ())):
         one, other = getattr(ours, field.name), getattr(theirs, field.name)

@@ -54,13 +54,13 @@ def post(server: Playground, path: str, body: bytes, **headers: str | None) -> b
 
 
 def status(answer: bytes) -> int:
-    """Return the status of an answer."""
+    """Return the HTTP status code of a response; assert that it is not empty."""
     assert answer, "nothing was answered"
     return int(answer.split()[1])
 
 
 def refused(server: Playground, answer: bytes) -> bool:
-    """Return whether a response rejects the request without revealing the token."""
+    """Return whether a response has a status of 400 to 499; assert that it has no token and no traceback."""
     assert server.token.encode() not in answer
     assert b"Traceback" not in answer
     return 400 <= status(answer) < 500

@@ -11,7 +11,7 @@ from xla_inspect.play.argument_text import read_arguments, write_arguments
 
 
 def call(x: object, n: object = 3, *, params: object = None) -> None:
-    """Accept arguments."""
+    """Accept arguments, and do nothing."""
 
 
 def test_shapes_literals_and_mappings_are_read() -> None:

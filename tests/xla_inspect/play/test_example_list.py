@@ -58,7 +58,7 @@ MEASURES: dict[str, Callable[[Capture], int]] = {
     "same_product": count_work,
     "sharded_layers": count_sent,
 }
-"""The quantity in each question; a solution reduces it."""
+"""The function that measures the quantity in the question of each example; a solution reduces it."""
 
 
 def compile_code(example: dict[str, Any], code: str, target: str, donate: str = "") -> Capture:
@@ -73,7 +73,7 @@ def compile_code(example: dict[str, Any], code: str, target: str, donate: str = 
 
 
 def answer(example: dict[str, Any]) -> str:
-    """Return the code with the function's body replaced by the solution."""
+    """Return the code of an example with the body of its function, except the docstring, replaced by the solution."""
     tree = ast.parse(example["code"])
     [function] = [node for node in tree.body if getattr(node, "name", "") == example["function"]]
     assert isinstance(function, ast.FunctionDef)

@@ -181,7 +181,7 @@ def test_a_client_that_disconnects_leaves_nothing_running(server: Playground) ->
 
 
 def test_a_client_that_stops_reading_blocks_nobody(server: Playground) -> None:
-    """Somebody who sends a compile and reads nothing of it does not keep others from theirs."""
+    """A client that requests a compilation and reads no answer does not block the compilations of others."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         connection.sendall(post(server, "/compile", json.dumps({**ASKED, "client": "deaf"}).encode()))

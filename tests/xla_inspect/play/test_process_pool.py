@@ -33,13 +33,13 @@ def pool() -> Iterator[ProcessPool]:
 
 
 def edit(code: str = CODE, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the page sends
-    """Return a request."""
+    """Return a request to compile code for the CPU, with changes of its fields."""
     request = {"id": "1", "client": "a", "code": code, "function": "f", "arguments": "x: f32[8,8]", "targets": ["cpu"]}
     return {**request, "options": {}, **changes}
 
 
 def fail(pool: ProcessPool, code: str, **changes: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
-    """Return the kind and the line of the one failure of an edit."""
+    """Compile an edit in the pool, and return the kind and the line of its only failure."""
     events = [*pool.answer_edit(edit(code, **changes))]
     (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
     assert events[-1]["event"] == "done"
@@ -94,7 +94,7 @@ def test_an_error_is_reported_with_its_line(pool: ProcessPool, code: str, kind: 
 
 @pytest.mark.parametrize("turn", range(3))
 def test_slow_code_is_reported_as_slow_at_any_call_depth(pool: ProcessPool, turn: int) -> None:
-    """To read the stack of a thread that runs meanwhile may crash: of three times it did in one or two."""
+    """Three repetitions, because reading the stack of a running thread may crash, as it did in one or two of three."""
     code = "import jax.numpy as jnp\n\ndef f(x):\n    for turn in range(10**6):\n        x = jnp.sin(x) + turn\n"
     assert fail(pool, f"{code}    return x - {turn}\n") == ("time", 5)
 

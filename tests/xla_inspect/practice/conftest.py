@@ -36,7 +36,7 @@ class Ended:
 
 
 def start(module: str, *arguments: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a command of the practice, its output into a pipe."""
+    """Start a command of the practice with its output in a pipe, and return its process."""
     clean = {name: value for name, value in os.environ.items() if name not in SET}
     command = [sys.executable, "-m", f"xla_inspect.{module}", *arguments]
     return subprocess.Popen(
@@ -52,7 +52,7 @@ def start(module: str, *arguments: str, **environment: str) -> subprocess.Popen[
 
 @cache
 def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...] = ()) -> Ended:
-    """Run a command to its end; the same command runs once a session."""
+    """Run a command of the practice to its end, once a session for equal arguments; return its status and output."""
     process = start(module, *arguments, **dict(environment))
     out, err = process.communicate(timeout=300)
     return Ended(process.returncode, out, err)
@@ -60,13 +60,13 @@ def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...
 
 @pytest.fixture(autouse=True)
 def _keep_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no test write into the user's progress."""
+    """Store progress in a temporary folder, so that no test writes into the user's."""
     monkeypatch.setattr(logbook, "FOLDER", tmp_path / "kept")
 
 
 @pytest.fixture(scope="session")
 def run() -> Callable[..., Ended]:
-    """Runs a command of the practice: `run("hlo_dump", "--target", "h100", XLA_FLAGS="...")`."""
+    """A function that runs a command to its end: `run("hlo_dump", "--target", "h100", XLA_FLAGS="...")`."""
 
     def runs(module: str, *arguments: str, **environment: str) -> Ended:
         return finish(module, *arguments, environment=tuple(sorted(environment.items())))
@@ -76,7 +76,7 @@ def run() -> Callable[..., Ended]:
 
 @pytest.fixture(scope="session")
 def begin() -> Callable[..., subprocess.Popen[str]]:
-    """Starts a command of the practice and leaves it running."""
+    """A function that starts a command of the practice, and leaves it running."""
     return start
 
 

@@ -22,14 +22,14 @@ def copy_all(folder: Path) -> Path:
 
 
 def solve(folder: Path) -> None:
-    """Replace the exercises with their solutions."""
+    """Replace the files of the exercises in a folder with their solutions."""
     for exercise in EXERCISES:
         here = Exercise(exercise.phase, exercise.name, folder)
         shutil.copy(here.solution, here.file)
 
 
 def plant(key: str, folder: Path, answer: str) -> Exercise:
-    """Write an exercise with functions and answers replaced by those of some code into a folder."""
+    """Write an exercise into a folder, with functions and answers replaced by those of `answer`."""
     exercise = BY_KEY[key]
     planted = Exercise(exercise.phase, exercise.name, folder / "practice", FOLDER)
     planted.file.parent.mkdir(parents=True)

@@ -1,6 +1,6 @@
 """Right answers other than the solutions, which the check must accept.
 
-Each stands under its exercise, with what it is where there are several.
+Each answer is listed under its exercise, with a short description if there are several.
 """
 
 from __future__ import annotations

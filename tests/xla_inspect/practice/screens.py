@@ -6,7 +6,7 @@ import io
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A text stream in memory that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True

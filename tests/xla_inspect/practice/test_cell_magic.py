@@ -54,7 +54,7 @@ def test_a_wrong_answer_is_explained_in_terms_of_the_jaxpr(
 
 
 def test_an_error_names_the_line_of_the_cell(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    """The magic stands on the first line."""
+    """The line counts from the magic, which is the first line of the cell."""
     output = said_of(shell, "def follow(jaxpr, argument):\n    return jaxpr.nothing\n", capsys)
     assert "WRONG: cell:3: AttributeError" in output
 

@@ -35,7 +35,7 @@ EXPECTED = ("constant", "copy", "one_hot", "sort")
 
 @pytest.fixture(scope="module")
 def before() -> Capture:
-    """The slow model, compiled here."""
+    """The capture of the slow model; skips on other processors whose compiler leaves other faults."""
     patient = importlib.import_module("practice.capstone.patient")
     before = capture(patient.step, *patient.EXAMPLE, passes=False)
     if platform.machine().lower() not in {"x86_64", "amd64"} and list_shown(before) != EXPECTED:
@@ -90,7 +90,7 @@ def test_file_and_model_do_not_reveal_the_faults() -> None:
 
 @pytest.fixture
 def try_out(sandbox: Sandbox, tmp_path: Path) -> Trial:
-    """Marks an answer: faults with their proofs, and a step; returns the verdict, and what is wrong."""
+    """A function that marks faults with proofs, and a step; returns the verdict, and the bad remarks as text."""
 
     def tries(faults: object, step: str = STEP) -> tuple[ExerciseVerdict, str]:
         verdict = mark(plant(KEY, tmp_path, f"FAULTS = {faults!r}\n{step}"), sandbox)

@@ -28,7 +28,7 @@ class Learner:
     Args:
         folder: The folder of the exercises.
         name: The exercise or phase to watch.
-        environment: Variables that differ.
+        environment: Environment variables that differ from those of this process.
     """
 
     def __init__(self, folder: Path, name: str, **environment: str) -> None:
@@ -47,7 +47,7 @@ class Learner:
         self.seen = ""
 
     def wait_for(self, *texts: str) -> str:
-        """Return the new output of the screen once it contains all of these texts."""
+        """Return the new output of the screen once it contains all of these texts; fail after `PATIENCE` seconds."""
         end = time.monotonic() + PATIENCE
         output = ""
         while time.monotonic() < end:

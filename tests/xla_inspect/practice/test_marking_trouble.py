@@ -29,7 +29,7 @@ def try_out(sandbox: Sandbox, folder: Path, curve: str, before: str = "") -> tup
 
 
 def line_of(folder: Path, text: str) -> str:
-    """Return the file and the line that contain a text."""
+    """Return `file:line` of the first line of the planted exercise that contains a text."""
     file = folder / "practice" / "transforms" / "hessian_vector.py"
     number = next(n for n, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1) if text in line)
     return f"{file.as_posix()}:{number}"

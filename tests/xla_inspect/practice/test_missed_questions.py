@@ -22,7 +22,7 @@ ANSWERS = {
     "transforms/matmuls": 6,
     "transforms/mapped": 5,
 }
-"""Those that do not depend on the machine."""
+"""The answers that do not depend on the machine, by the name of the question."""
 
 QUESTIONS = missed_questions.QUESTIONS
 COMPILED = [name for name in QUESTIONS if name.startswith(("hlo", "optimization", "transforms/kernels"))]

@@ -16,7 +16,7 @@ X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 
 
 def shown(piece: notebook.Shown) -> str:
-    """Return the representation that IPython displays."""
+    """Return the Markdown that IPython displays for a piece of output."""
     return piece._repr_markdown_()
 
 
@@ -51,7 +51,7 @@ def test_an_exercise_is_shown_with_its_open_places_only(exercise: Exercise) -> N
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.key)
 def test_only_the_written_part_of_a_solution_is_shown(exercise: Exercise) -> None:
-    """Put in the place of what the file has under the same names, it is a program."""
+    """Together with the starter code, the shown part of a solution compiles as a program."""
     html = notebook.extract_solution(exercise)
     assert [place.name for place in exercise.places if place.name not in html] == []
     assert "NotImplementedError" not in html

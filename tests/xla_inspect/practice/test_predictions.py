@@ -141,7 +141,7 @@ LISTED = {
 
 @pytest.mark.parametrize("phase", LISTED)
 def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each time something is read from the keyboard, what answers the question is not on the screen yet."""
+    """Whenever the keyboard is read, the listing that answers the question is not on the screen yet."""
     main, arguments, listings = LISTED[phase]
     shown_texts: list[str] = []
     screen = Terminal()

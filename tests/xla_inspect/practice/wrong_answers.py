@@ -9,11 +9,11 @@ class Wrong(NamedTuple):
     """A wrong answer.
 
     Attributes:
-        key: The exercise.
-        what: What is wrong with it.
-        answer: The code that takes the place of what is to be written.
-        said: What the check has to say.
-        shown: What has to stand in the lines of the dump that it shows.
+        key: The key of the exercise.
+        what: A description of the mistake.
+        answer: The code in place of the functions or answers that a reader writes.
+        said: A text that a remark of the check must contain.
+        shown: A text that a shown line of the dump must contain, or empty if any lines will do.
     """
 
     key: str

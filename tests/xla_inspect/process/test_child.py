@@ -29,7 +29,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_until_gone(*processes: int) -> list[int]:
-    """Return the processes that still run after some seconds."""
+    """Return the processes that still run after 20 seconds; return earlier once none runs."""
     until = time.monotonic() + 20
     while time.monotonic() < until and any(map(is_alive, processes)):
         time.sleep(0.02)

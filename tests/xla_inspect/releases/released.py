@@ -15,7 +15,7 @@ class Here(Environment):
 
     @property
     def python(self) -> Path:
-        """The interpreter."""
+        """The path of the Python interpreter."""
         return Path(sys.executable)
 
     @property
@@ -25,6 +25,6 @@ class Here(Environment):
 
 
 def make_here(version: str, folder: Path) -> Here:
-    """Return it under a number, with a folder for its usage marks."""
+    """Return this environment under a release's number, with a new folder for its usage marks."""
     folder.mkdir(parents=True, exist_ok=True)
     return Here(version, folder, {"jax": version}, {})

@@ -149,7 +149,7 @@ def test_the_probe_ends_when_the_process_that_waits_for_it_is_killed(file: Path,
 
 
 def test_the_probe_runs_alone_on_an_old_python() -> None:
-    """It is run by the Python of a release of years ago, beside JAX and nothing of ours."""
+    """The Python of a release from years ago runs it, with JAX and without our package."""
     for path in sorted((Path(probe_run.__file__).parent / "release_probe").glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
         modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]

@@ -29,7 +29,7 @@ def release() -> Release:
 
 
 def plant(release: Release, program: str, target: str, **outcome_changes: object) -> Release:
-    """Return the record with one changed outcome."""
+    """Return the record with changes of the outcome of one program on one target."""
     release_program = release.programs[program]
     outcome = replace(release_program.outcomes[target], **outcome_changes)
     changed_program = replace(release_program, outcomes={**release_program.outcomes, target: outcome})
@@ -134,7 +134,7 @@ def test_slightly_rearranged_code_and_code_of_other_launches_are_not_reported(
 
 
 def test_code_of_fewer_kernels_than_before_is_not_compared(release: Release) -> None:
-    """A release may dump none of some kernels."""
+    """A release may dump no code for some kernels, so only equal numbers of kernels are compared."""
     old = plant(release, "layer", "h100", code={0: {"st.shared.b32": 9}}, entries=2)
     fewer, same = (plant(release, "layer", "h100", code={0: {"ex2": 1}}, entries=entries) for entries in (1, 2))
     assert ("layer", "h100") not in Drift(old, fewer).coded

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @pytest.fixture(scope="module")
 def program(all_targets: None) -> Capture:  # noqa: ARG001 - a fixture that skips
-    """The layer on a TPU v5e."""
+    """The capture of the layer on a TPU v5e, with its machine code."""
     return capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
 
 

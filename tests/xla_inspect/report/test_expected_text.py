@@ -21,18 +21,18 @@ WORK = {"flops": 4_227_072.0, "bytes accessed": 361_472.0, "transcendentals": 0.
 
 @pytest.fixture(scope="module")
 def block() -> Captures:
-    """A transformer block, with a pass that changes it twice in a row, on the three targets that pages show."""
+    """The captures of a transformer block, which a pass changes twice in a row, on three targets."""
     return capture_all(transformer_block.transformer_block, *transformer_block.EXAMPLE)
 
 
 @pytest.fixture(scope="module")
 def scan() -> Captures:
-    """A loop of 32 steps on the three targets that pages show."""
+    """The captures of a loop of 32 steps on the three targets that pages show."""
     return capture_all(rnn.rnn, *rnn.EXAMPLE)
 
 
 def parts(text: str) -> dict[str, list[str]]:
-    """Split the text into the lines of each part."""
+    """Return the lines of each part of a text, by the title of the part."""
     result = re.findall(r"^(\S.*)\n((?:  .*\n)*)", text, re.MULTILINE)
     return {name: [line.strip() for line in lines.splitlines()] for name, lines in result}
 

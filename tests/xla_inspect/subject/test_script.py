@@ -251,7 +251,7 @@ def test_jax_is_unchanged_after_a_script(tmp_path: Path) -> None:
 
 
 def test_calls_of_compiled_functions_are_not_intercepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Listening must add no cost to each step of a long loop."""
+    """The listener must add no cost to each step of a long loop."""
     from xla_inspect.subject import compile_listener
 
     looked: list[str] = []

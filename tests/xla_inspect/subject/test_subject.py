@@ -182,7 +182,7 @@ def test_wrapping_a_function_keeps_the_lines_of_the_users_file(options: dict[str
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
-    """A file may list it under a title that nobody can type behind a colon."""
+    """A file may list a function in PROGRAMS under a title that a user cannot type after the colon."""
     path = tmp_path / "titled.py"
     path.write_text(
         "import jax\n\ndef double(x):\n    return x * 2\n\n"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 GENERATIONS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 HELD = ("VALU", "VPOP", "VSTORE")
-"""The slots that nothing else shares."""
+"""The names of the slots that other slots do not share, whose counts are compared."""
 
 ALL_AT_ONCE = ("inlined_call", "vsettm")
-"""libtpu's counts for each slot of its bundle."""
+"""Operations that libtpu counts for every slot of their bundle."""
 
 
 @pytest.fixture(scope="module")

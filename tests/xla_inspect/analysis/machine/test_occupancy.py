@@ -70,7 +70,7 @@ TAKEN = tuple(
 
 @pytest.fixture(scope="module")
 def calculator(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return NVIDIA's calculator as a program; its header comes with the CUDA runtime that JAX installs."""
+    """The path of NVIDIA's calculator, compiled from a header of the CUDA runtime; skips without it or g++."""
     compiler = shutil.which("g++")
     try:
         files = importlib.metadata.files("nvidia-cuda-runtime") or []

@@ -119,7 +119,7 @@ def test_an_all_gather_is_inserted_for_the_matmul_that_reads_shards(target: str)
 
 @pytest.fixture(scope="module")
 def captures() -> Mapping[str, Captures]:
-    """Programs with their reasons."""
+    """The captures of `PROGRAMS` with the compilers' reasons, by the name of the program."""
     return {name: capture_all(function, *example, reasons=True) for name, (function, example) in PROGRAMS.items()}
 
 
@@ -165,7 +165,7 @@ def test_a_tpu_with_too_little_memory_recomputes_activations() -> None:
 
 
 def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") -> set[tuple[str, tuple[str, ...]]]:
-    """Return the kinds of decisions about an instruction, with the other instructions involved."""
+    """Return the kinds of decisions with a verdict about an instruction, with the other instructions involved."""
     return {
         (decision.kind, decision.others)
         for decision in reasons.about(instruction)

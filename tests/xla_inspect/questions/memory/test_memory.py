@@ -50,7 +50,7 @@ def compile_for(target: str, batch: int = 2048, donate_argnums: int | None = Non
 
 
 def line_of(text: str) -> str:
-    """Return the place of the one line of this file that holds a text, in the words of an answer."""
+    """Return the place of the first line of this file that starts with a text, as `test_memory.py:12`."""
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     numbers = [number for number, line in enumerate(lines, 1) if line.strip().startswith(text)]
     return f"test_memory.py:{numbers[0]}"

@@ -134,7 +134,7 @@ def test_a_failed_compilation_is_negative_and_has_its_time(trained: Capture) -> 
 
 
 def test_the_start_of_jax_and_the_compiler_is_not_part_of_the_first_compilation() -> None:
-    """In a process of its own, where nothing has been traced yet: both compiles are of the same size."""
+    """A new process, which has not traced anything, compiles two programs of the same size in similar times."""
     code = (
         "import jax.numpy as jnp\n"
         "from xla_inspect import capture\n"

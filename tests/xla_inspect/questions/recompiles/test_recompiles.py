@@ -127,7 +127,7 @@ CASES = {
     ),
     "the same each time": ("@jax.jit\ndef step(x):\n    return x\nfor _ in range(5):\n    step(x)", []),
 }
-"""A script, and the reason why its function is compiled again each time."""
+"""Scripts by case, each with the reasons why its function is compiled again."""
 
 
 @pytest.fixture(autouse=True)
