@@ -21,7 +21,7 @@ NAMES = [path.name for path in WORKFLOWS]
 SCRIPTS = Path(sys.executable).parent
 EXAMPLES = sorted((ROOT / "snippets" / "budgets" / "workflows").glob("*.yml"))
 """The workflow files that readers copy."""
-WRITERS = {"comment.yml", "main.yml", "newest.yml", "publish.yml", "release.yml"}
+WRITERS = {"comment.yml", "failure.yml", "main.yml", "newest.yml", "publish.yml", "release.yml"}
 
 
 def load(path: Path) -> dict[Any, Any]:
@@ -61,6 +61,8 @@ def test_there_is_a_workflow_for_each_event() -> None:
     events = {path.stem: set(load(path)["on"]) for path in WORKFLOWS}
     assert events == {
         "comment": {"workflow_run"},
+        "failure": {"workflow_run"},
+        "links": {"schedule", "workflow_dispatch"},
         "main": {"push", "workflow_dispatch"},
         "newest": {"schedule", "workflow_dispatch"},
         "nightly": {"schedule", "workflow_dispatch"},
@@ -133,7 +135,7 @@ def test_no_job_has_a_right_that_is_not_its_own(path: Path) -> None:
 def test_jobs_that_compile_cannot_write(path: Path) -> None:
     """A job that installs packages or runs pages has a token that can only read."""
     compiling = re.compile(
-        r"scripts/(?:ci/)?(?:test|update|peers|drift|portable|publish build|package build|newest try)\b"
+        r"scripts/(?:ci/)?(?:test|update|peers|drift|links|portable|publish build|package build|newest try)\b"
     )
     jobs = load(path)["jobs"].items()
     runs = {name: "\n".join(step.get("run", "") for step in job.get("steps", [])) for name, job in jobs}
@@ -144,8 +146,79 @@ def test_jobs_that_compile_cannot_write(path: Path) -> None:
 def test_a_pull_request_runs_every_program_and_every_page_with_every_target_required() -> None:
     workflow = load(GITHUB / "workflows" / "pull-request.yml")
     commands = {step["run"] for job in workflow["jobs"].values() for step in job["steps"] if "run" in step}
-    assert {"scripts/test --all", "scripts/test tests/programs", "scripts/test tests/site/test_pages.py"} < (commands)
+    alone = {f"scripts/test tests/{tests} --numprocesses=auto" for tests in ("programs", "site/test_pages.py")}
+    assert {"scripts/test --all site", *alone} < commands
     assert workflow["env"]["REQUIRE_TARGETS"] == "all"
+
+
+def test_a_pull_request_runs_every_part_of_all_tests() -> None:
+    """The part `site` has the tests of no other part, so together the parts have every test."""
+    script = (ROOT / "scripts" / "test").read_text(encoding="utf-8")
+    parts = re.findall(r"(?m)^    (\w+)\)\s+(?:run_checks|check)\b", script)
+    commands = [step["run"] for step in steps(GITHUB / "workflows" / "pull-request.yml") if "run" in step]
+    assert parts == ["site", "tool", "rebuild"]
+    assert {f"scripts/test --all {part}" for part in parts} <= {*commands}
+    paths = [path for _, words in re.findall(r"(?m)^(TOOL|REBUILD)=\((.+)\)$", script) for path in words.split()]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    assert len(paths) == 5
+
+
+def list_caches(path: Path) -> set[tuple[str, str, str]]:
+    """Return action, path and key of each cache that a workflow uses."""
+    return {
+        (step["uses"].partition("@")[0], step["with"]["path"], step["with"]["key"])
+        for step in steps(path)
+        if step.get("uses", "").startswith("actions/cache")
+    }
+
+
+def test_pull_requests_start_from_the_packages_and_captures_of_main_and_store_none() -> None:
+    stored = list_caches(GITHUB / "workflows" / "main.yml")
+    restored = list_caches(GITHUB / "workflows" / "pull-request.yml")
+    assert {path for _, path, _ in stored} == {".cache/xla_inspect", "~/.cache/uv"}
+    assert restored == {("actions/cache/restore", path, key) for _, path, key in stored}
+    jobs = load(GITHUB / "workflows" / "pull-request.yml")["jobs"]
+    cached = {
+        name for name, job in jobs.items() for step in job["steps"] if step.get("with", {}).get("path") == "~/.cache/uv"
+    }
+    assert cached == set(jobs) - {"all-green"}
+
+
+def test_a_failure_of_each_scheduled_workflow_is_reported() -> None:
+    report = load(GITHUB / "workflows" / "failure.yml")
+    scheduled = {load(path)["name"] for path in WORKFLOWS if "schedule" in load(path)["on"]}
+    assert {*report["on"]["workflow_run"]["workflows"]} == scheduled
+
+
+def test_the_job_that_reports_a_failure_can_write_only_issues_and_runs_one_script() -> None:
+    [job] = load(GITHUB / "workflows" / "failure.yml")["jobs"].values()
+    assert job["permissions"] == {"contents": "read", "issues": "write"}
+    assert [step.get("run", step.get("uses", "").partition("@")[0]) for step in job["steps"]] == [
+        "actions/checkout",
+        "scripts/ci/failure_issue",
+    ]
+    assert "ref" not in job["steps"][0]["with"]
+
+
+def test_without_the_sites_address_nothing_is_published_and_a_sentence_gives_the_reason() -> None:
+    """A fork has no address, and its runs succeed."""
+    jobs = load(GITHUB / "workflows" / "publish.yml")["jobs"]
+    conditions = {name: job.get("if") for name, job in jobs.items()}
+    assert conditions == {
+        "no-address": "vars.SITE_URL == ''",
+        "build": "vars.SITE_URL != ''",
+        "keep": None,
+        "deploy": None,
+    }
+    assert jobs["no-address"]["steps"][-1]["run"] == "scripts/ci/publish nothing"
+    assert {"build", "keep"} == find_needs(jobs, "deploy")
+    users = {
+        f"{path.stem}/{name}"
+        for path in WORKFLOWS
+        for name, job in load(path)["jobs"].items()
+        if "SITE_URL" in str(job)
+    }
+    assert users == {"publish/no-address", "publish/build", "release/publish"}
 
 
 def test_every_other_compiler_is_run_where_its_script_changes() -> None:
@@ -177,7 +250,8 @@ def test_a_release_publishes_nothing_before_every_check_has_succeeded_on_its_com
     free = {name for name, job in jobs.items() if not find_needs(jobs, name)}
     assert free == {"checks"}
     assert [name for name in jobs if name != "checks" and "checks" not in find_needs(jobs, name)] == []
-    assert [name for name, job in jobs.items() if "if" in job] == []
+    # A condition without `always()` and the like still waits for the jobs before it.
+    assert {name: job["if"] for name, job in jobs.items() if "if" in job} == {"publish": "vars.SITE_URL != ''"}
 
 
 def find_needs(jobs: dict[str, Any], name: str) -> set[str]:

@@ -8,14 +8,13 @@ Needs only the standard library and `gh`.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import subprocess
 import sys
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+
+from ci.github_api import GitHubError, call
 
 MARK = "<!-- outputs -->"
 MOST = 50_000
@@ -26,10 +25,6 @@ LONGEST_FENCE = 100
 """The longest fence, in marks; a text that needs a longer one is not shown."""
 
 _FILE = re.compile(r"^diff --git a/tests/expected/(?P<program>[\w-]+)/(?P<target>[\w-]+)\.txt ", re.MULTILINE)
-
-
-class CommentError(Exception):
-    """A failed request to GitHub, or a missing `gh`."""
 
 
 def compose(diff: str, affirmed: str = "") -> str:
@@ -101,26 +96,6 @@ def post(repository: str, number: int, body: str, *, changed: bool) -> str:
     return f"commented on #{number}"
 
 
-def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - any JSON value
-    """Send a request to GitHub's API, and return the JSON of its answer.
-
-    Raises:
-        CommentError: `gh` is missing, or the request failed.
-    """
-    command = ["gh", "api", "--method", method, path]
-    for name, value in fields.items():
-        command += ["--raw-field", f"{name}={value}"]
-    try:
-        process = subprocess.run(command, check=True, capture_output=True, text=True)
-    except FileNotFoundError as error:
-        message = "gh, the service's command line, is not on PATH"
-        raise CommentError(message) from error
-    except subprocess.CalledProcessError as error:
-        message = f"{method} {path} failed: {error.stderr.strip()}"
-        raise CommentError(message) from error
-    return json.loads(process.stdout)
-
-
 def main() -> int:
     """Post the comment about the difference in the file that the command line names, and return the exit code."""
     path = Path(sys.argv[1])
@@ -141,7 +116,7 @@ def main() -> int:
             print(f"comment: no open pull request from {head} ends with {commit}")
             return 0
         print("comment:", post(repository, number, compose(diff, affirmed), changed=bool(f"{diff}{affirmed}".strip())))
-    except CommentError as error:
+    except GitHubError as error:
         print(f"comment: {error}", file=sys.stderr)
         return 1
     return 0

@@ -5,18 +5,10 @@ No network is used. An address is found only if the table `MOVED` names it, whic
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import pytest
 
-from xla_inspect.practice import PHASES
+from ci.addresses import ADDRESS, read_texts
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT = Path(__file__).resolve().parents[2]
 JAX = "https://docs.jax.dev/en/latest/"
 XLA = "https://github.com/openxla/xla/blob/main/xla/"
 # What an address may begin with no longer, and where its text is now. JAX says so itself, in `_superseded_pages` and
@@ -53,18 +45,6 @@ MOVED = {
     "https://jax.readthedocs.io/en/": JAX,
     f"{XLA}service/gpu/transforms/": f"{XLA}backends/gpu/transforms/",
 }
-ADDRESS = re.compile(r"https?://[^\s<>()\"'`|\\\]]+")
-
-
-def read_texts() -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of everything that readers see, including code."""
-    yield from ((name, (ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "CHANGELOG.md"))
-    for folder in ("docs", "snippets"):
-        for path in sorted((ROOT / folder).rglob("*.*")):
-            if path.suffix in {".md", ".py", ".toml"}:
-                yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
-    for phase in PHASES.values():  # their addresses are put together from parts
-        yield f"phase {phase.name}", "\n".join(phase.references.values())
 
 
 def find_moved(place: str, text: str) -> list[str]:

@@ -172,6 +172,16 @@ def test_publishing_without_the_sites_address_says_what_to_set(tmp_path: Path) -
     )  # fmt: skip
 
 
+def test_a_workflow_without_the_sites_address_gives_the_reason_in_its_summary(tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    result = run(tmp_path, "publish", "nothing", GITHUB_STEP_SUMMARY=str(summary))
+    assert (result.returncode, result.stderr) == (0, "")
+    [sentence, advice] = summary.read_text(encoding="utf-8").split(". ")
+    assert sentence == "Nothing is published, because this repository has no variable SITE_URL"
+    assert "GitHub Actions as the source of Pages" in advice
+    assert sentence in result.stdout
+
+
 def begin(folder: Path) -> Path:
     """Make a repository with a branch of versions that holds `dev`, and return a clone of it."""
     work_tree = folder / "made"
