@@ -59,9 +59,7 @@ def test_the_keyboard_alone_suffices(asked_page: Page) -> None:
     question(asked_page, 1).get_by_role("button").first.focus()
     asked_page.keyboard.press("Tab")
     asked_page.keyboard.press("Space")
-    assert (
-        question(asked_page, 1).get_by_role("status").inner_text().startswith("Wrong. The answer is 2.")
-    )
+    assert question(asked_page, 1).get_by_role("status").inner_text().startswith("Wrong. The answer is 2.")
     asked_page.keyboard.press("Shift+Tab")
     asked_page.keyboard.press("Enter")
     assert question(asked_page, 1).get_by_role("status").inner_text().startswith("Right.")
