@@ -74,6 +74,26 @@ class SiteAdapter(Adapter):
     slow_work = "xla_inspect"
     caches = ("XLA_INSPECT_CACHE",)
     packages = ("xla_inspect",)
+    lasting: ClassVar = {
+        "xla_inspect.closure._read": "closure.py",
+        "xla_inspect.compilation.capture_cache._say_once": "compilation",
+        "xla_inspect.compilation.capture_cache.hash_code": "compilation",
+        "xla_inspect.compilation.compiler_run.start_compiler": "compilation",
+        "xla_inspect.compilation.dump_compile.sweep_once": "compilation",
+        "xla_inspect.compilation.llo_dumps._process": "compilation",
+        "xla_inspect.compilation.logged_compile._process": "compilation",
+        "xla_inspect.compilation.logged_compile._remarking_process": "compilation",
+        "xla_inspect.compilation.lowering.start_lowering": "compilation",
+        "xla_inspect.jax_private.programs._answer_with_lent_client": "jax_private",
+        "xla_inspect.process.forked._find_context": "play",
+        "xla_inspect.report.explorer.embed.hash_code": "report/explorer/data.py",
+        "xla_inspect.subject.asked_function._hide_frames": "subject/asked_function.py",
+        "xla_inspect.subject.compile_listener._listen": "subject/compile_listener.py",
+        "xla_inspect.subject.probing._process": "compilation",
+        "xla_inspect.targets.devices._find_topology": "targets",
+        "xla_inspect.targets.devices._make_cpus": "targets",
+        "xla_inspect.targets.environment.settle": "targets",
+    }
     checks = ("chapters", "pages")
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
@@ -130,12 +150,9 @@ class SiteAdapter(Adapter):
         state = _STATE.match(link)
         return f"explorer-{state[1]}" if state else ""
 
-    def find_imported(self, codes: Iterable[str], folder: Path) -> Iterable[Path]:
-        """Return the files that code imports; a package counts whole, since it may import its modules later."""
-        places = list_places(folder)
-        return find_files(
-            codes, places, whole={name for name, place in places.items() if (place / "__init__.py").is_file()}
-        )
+    def find_imported(self, codes: Iterable[Path | str], folder: Path) -> Iterable[Path]:
+        """Return the files that code imports, directly or indirectly."""
+        return find_files(codes, list_places(folder))
 
     def describe_machine(self) -> object:
         """Return the available targets, the architecture, and the environment variables for JAX and the compilers."""

@@ -180,7 +180,7 @@ class _Finish(_OfPage, Postprocessor):
     def run(self, text: str) -> str:
         if self.page.complete and not self.page.inner:
             self.page.complete = False
-            self.page.finish(text)
+            return self.page.finish(text)
         return text
 
 

@@ -80,7 +80,9 @@ def on_startup(command: str, *, dirty: bool) -> None:
 def on_config(config: MkDocsConfig) -> None:
     """Set up the project, the failure reports and the log, and date the build by its commit."""
     project.adopt(config)
-    build = Build(report=_warn, started=time.perf_counter())
+    if _site.command == "serve":
+        _be_lenient(config)
+    build = Build(report=_warn, started=time.perf_counter(), shows_failures=not config.strict)
     config.mdx_configs[EXTENSION] = {**(config.mdx_configs.get(EXTENSION) or {}), "build": build}
     if config.strict:
         # With --quiet, MkDocs neither prints nor counts warnings, so a strict build with a failed page would succeed.
@@ -103,6 +105,13 @@ def on_config(config: MkDocsConfig) -> None:
     _PAGES_LOG.addFilter(LineOfLink(build))
     if "SOURCE_DATE_EPOCH" not in os.environ and (date := build_info.ask_git("log", "-1", "--format=%ct")):
         os.environ["SOURCE_DATE_EPOCH"] = date
+
+
+def _be_lenient(config: MkDocsConfig) -> None:
+    """Let a build succeed in spite of warnings, so that a server goes on and shows them on their pages."""
+    config.strict = False
+    # MkDocs has begun to count warnings before this event, and ends a build that has any.
+    _MKDOCS_LOG.handlers[:] = [entry for entry in _MKDOCS_LOG.handlers if not isinstance(entry, CountHandler)]
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
@@ -220,7 +229,9 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
     if config.extra["cards"]:
         social_cards.publish_cards(list(_site.pages.values()), config)
     totals = build.totals
-    log.info(
+    # After a partial rebuild, each page already has a line of its own in the log.
+    log.log(
+        logging.INFO if totals["pages"] >= len(_site.pages) else logging.DEBUG,
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
         totals["pages"],
         len(build.ran),

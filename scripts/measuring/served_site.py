@@ -115,7 +115,7 @@ def list_variables(copy: Path, cache: Path) -> dict[str, str]:
 @contextlib.contextmanager
 def serve(copy: Path, variables: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     """Serve a copy of the site; the block begins when its home page is available."""
-    command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
+    command = [sys.executable, "-m", "mkdocs", "serve", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
     none = subprocess.DEVNULL
     with subprocess.Popen(command, cwd=copy, env={**os.environ, **variables}, stdout=none, stderr=none) as server:
         try:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
 from livepage.keep.inputs import Inputs, hash_file
+from livepage.keep.reached import Reach
 from livepage.keep.watch import Watch, unwatched
 from livepage.read import SHELLS, Answer, Outcome, log, project
 from livepage.run import run_page
@@ -86,18 +87,16 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
 
 def run_pieces(source: Source, build: Build) -> list[Outcome]:
     """Run the pieces of a page in this process, and store the outcomes if none failed."""
-    with unwatched():
-        tool = list_tool_files(piece.code for piece in source.pieces)
-    for path in tool:
-        hash_file(path)  # cached here: the hash must describe the file before the page reads it
-    with Watch() as watch, fresh_modules() as imported:
+    with Watch() as watch, fresh_modules() as imported, Reach() as reach:
         outcomes = run_page(source)
     for piece in source.pieces:
         if piece.language in SHELLS and "inputs" not in piece.options:
             watch.note_fleeting(f'what `{piece.language}` reads in {piece.origin}, which has no inputs="..."')
     if watch.fleeting:
         log.info("%s is not kept: it read %s", source.name, watch.fleeting)
-    build.inputs[source.name] = inputs = _gather(source, watch, tool, imported)
+    with unwatched():
+        reached = _list_reached(source, reach, watch, imported)
+    build.inputs[source.name] = inputs = _gather(source, watch, reached, imported)
     if not any(outcome.failure for outcome in outcomes):
         plain, placed = make_keys(source)
         is_placed = any(source.name in outcome.text for outcome in outcomes)
@@ -105,11 +104,22 @@ def run_pieces(source: Source, build: Build) -> list[Outcome]:
     return outcomes
 
 
-def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
-    """Return all inputs of a page that just ran."""
-    watch.facts.update({f"file {project.find_name(file)}": value for file, value in imported.items()})
-    reached = tool | imported_files(watch.children) | {*_list_declared(source)}
-    return watch.make_inputs(reached, without=source.name)
+def _list_reached(source: Source, reach: Reach, watch: Watch, imported: Mapping[str, str]) -> set[str]:
+    """Return the files of the tool packages that a page depends on, here and in the programs that it started."""
+    folders = _list_tool_folders()
+    own = [Path(file).read_text(encoding="utf-8") for file in imported if not file.startswith(folders)]
+    reached = reach.list_files([*(piece.code for piece in source.pieces), *own])
+    if any(Path(text).name.replace("-", "_") in project.adapter.packages for text in watch.children):
+        reached |= {file for folder in folders for file in imported_files(Path(folder).rglob("*.py"))}
+    return reached | imported_files(watch.children)
+
+
+def _gather(source: Source, watch: Watch, reached: set[str], imported: Mapping[str, str]) -> Inputs:
+    """Return all inputs of a page that just ran; modules count as they were when they were loaded."""
+    folders = _list_tool_folders()
+    loaded = {file: value for file, value in imported.items() if not file.startswith(folders) or file in reached}
+    watch.facts.update({f"file {project.find_name(file)}": value for file, value in loaded.items()})
+    return watch.make_inputs(reached | {*_list_declared(source)}, without=source.name)
 
 
 def _list_declared(source: Source) -> Iterator[str]:
@@ -148,13 +158,9 @@ def _list_packages() -> list[str]:
     return sorted(package.name for package in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
 
 
-def list_tool_files(codes: Iterable[str]) -> set[str]:
-    """Return the files of the project's tool packages that the code imports.
-
-    These packages stay loaded between pages, so all of their files count.
-    """
-    folders = tuple(f"{project.root / 'snippets' / name}{os.sep}" for name in project.adapter.packages)
-    return {file for file in imported_files(codes) if file.startswith(folders)}
+def _list_tool_folders() -> tuple[str, ...]:
+    """Return the folders of the project's tool packages, which stay loaded between pages, each with a separator."""
+    return tuple(f"{project.root / 'snippets' / name}{os.sep}" for name in project.adapter.packages)
 
 
 def _tell_text(source: Source) -> str:
@@ -166,8 +172,8 @@ def _tell_places(piece: Piece) -> list[str]:
     return [str(piece.origin), *map(str, piece.lines)]
 
 
-def imported_files(codes: Iterable[str]) -> set[str]:
-    """Return the files under `snippets/` that these sources import, directly or indirectly."""
+def imported_files(codes: Iterable[Path | str]) -> set[str]:
+    """Return the files under `snippets/` that these files or sources import, directly or indirectly."""
     return set(map(str, project.adapter.find_imported(codes, project.root / "snippets")))
 
 

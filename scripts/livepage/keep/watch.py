@@ -114,6 +114,8 @@ _TOOL = sys.monitoring.PROFILER_ID + 1
 def _on_open(_event: str, details: tuple[Any, ...]) -> None:
     if not _watches or not isinstance(details[0], str | bytes | os.PathLike):
         return
+    if _is_import():
+        return
     path = os.path.abspath(os.fsdecode(details[0]))  # noqa: PTH100 - called for every file that the process opens
     if name := project.find_name(path):
         for watch in _watches:
@@ -142,9 +144,15 @@ def _on_list(_event: str, details: tuple[Any, ...]) -> None:
     path = os.path.abspath(os.fsdecode(details[0] or "."))  # noqa: PTH100 - as above
     name = project.find_name(path)
     # An import lists the folders that it searches, which does not make their names an input of the page.
-    if name not in {"", "."} and not sys._getframe(2).f_code.co_filename.startswith("<frozen importlib"):  # noqa: SLF001
+    if name not in {"", "."} and not _is_import():
         for watch in _watches:
             watch.facts.setdefault(f"folder {name}", hash_names(path))
+
+
+def _is_import() -> bool:
+    """Return whether the import of a module caused the audit event that is being handled."""
+    # The modules that a page imports are found apart, since a module may be loaded already when a page imports it.
+    return sys._getframe(3).f_code.co_filename.startswith("<frozen importlib")  # noqa: SLF001 - no other way to the caller
 
 
 def _is_outside(path: str) -> bool:

@@ -48,6 +48,8 @@ class Adapter:
         replaced: The replacements in a page's Markdown for elements that only work on the page, by the elements' class.
         packages: The project's own tool packages: what they read from the environment and the clock does not affect any
             page, or is covered by `describe_machine`.
+        lasting: The cached functions of these packages that are not repeated for each page, because they start a
+            process, change this one, or take long. Each has the file or folder of its package whose code it depends on.
         checks: The packages whose asserts count as those of the page that calls them.
         stopwatches: The files that may read the clock without making a page's outcomes unstorable.
         settings: For each library's settings, a function that reads them all and a function that sets one by its name.
@@ -59,6 +61,7 @@ class Adapter:
     packages: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     stopwatches: tuple[str, ...] = ()
+    lasting: ClassVar[Mapping[str, str]] = {}
     replaced: ClassVar[Mapping[str, str]] = {}
     settings: ClassVar[Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, Any], None]]]] = {}
 
@@ -99,7 +102,7 @@ class Adapter:
         del link
         return ""
 
-    def find_imported(self, codes: Iterable[str], folder: Path) -> Iterable[Path]:
+    def find_imported(self, codes: Iterable[Path | str], folder: Path) -> Iterable[Path]:
         """Return the files of a folder that code imports, directly or indirectly; by default all of its files."""
         del codes
         return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)

@@ -126,12 +126,14 @@ class Source:
     Attributes:
         name: The page's file, relative to the project.
         lines: The page's text, with each piece replaced by a placeholder that contains its index.
+        origins: The origin of each of these lines.
         pieces: The pieces that run, in reading order.
         faults: The errors in the page's markup.
     """
 
     name: str
     lines: tuple[str, ...]
+    origins: tuple[Origin, ...]
     pieces: tuple[Piece, ...]
     faults: tuple[Failure, ...]
 
@@ -150,7 +152,8 @@ def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> S
     """
     reader = _BlockReader(lines, origins)
     reader.scan()
-    return Source(name, tuple(reader.out), tuple(reader.pieces), tuple(reader.faults))
+    places = tuple(origins[at] for at in reader.places)
+    return Source(name, tuple(reader.out), places, tuple(reader.pieces), tuple(reader.faults))
 
 
 class _BlockReader:
@@ -160,6 +163,7 @@ class _BlockReader:
         self.lines = lines
         self.origins = origins
         self.out: list[str] = []
+        self.places: list[int] = []
         self.pieces: list[Piece] = []
         self.faults: list[Failure] = []
 
@@ -176,7 +180,7 @@ class _BlockReader:
                 at = self._comment(at)
             elif not line.strip():
                 self._prose(prose)
-                self.out.append(line)
+                self._write([line], [at])
                 at += 1
             else:
                 prose.append(at)
@@ -185,6 +189,11 @@ class _BlockReader:
                     at = self._past(opens["fence"], at, prose)
                 at += 1
         self._prose(prose)
+
+    def _write(self, lines: Sequence[str], places: Sequence[int]) -> None:
+        """Add lines to the text with placeholders, each with the index of the page's line that it comes from."""
+        self.out += lines
+        self.places += places
 
     def _past(self, fence: str, at: int, prose: list[int]) -> int:
         """Return the line that would close an invalid fence, or `at`, the line of the fence itself."""
@@ -199,7 +208,7 @@ class _BlockReader:
 
     def _comment(self, at: int) -> int:
         while at < len(self.lines):
-            self.out.append(self.lines[at])
+            self._write([self.lines[at]], [at])
             at += 1
             if "-->" in self.lines[at - 1]:
                 break
@@ -209,19 +218,19 @@ class _BlockReader:
         end = self._closing(at, opens)
         if end is None:
             self._fault(at, "this fence is never closed: its last line must be the same marks, indented alike")
-            self.out.append(self.lines[at])
+            self._write([self.lines[at]], [at])
             return at + 1
         try:
             header = read_header(opens["header"])
         except ValueError as error:
             self._fault(at, str(error))
-            self.out += [f"{opens['lead']}{opens['fence']}text", *self.lines[at + 1 : end + 1]]
+            self._write([f"{opens['lead']}{opens['fence']}text", *self.lines[at + 1 : end + 1]], range(at, end + 1))
             return end + 1
         if not header.kind:
-            self.out.extend(self.lines[at : end + 1])
+            self._write(self.lines[at : end + 1], range(at, end + 1))
             return end + 1
         lead, fence = opens["lead"], opens["fence"]
-        self.out += [f"{lead}{fence}{header.write(len(self.pieces))}", f"{lead}{fence}"]
+        self._write([f"{lead}{fence}{header.write(len(self.pieces))}", f"{lead}{fence}"], [at, end])
         code = [_dedent(line, len(lead)) for line in self.lines[at + 1 : end]]
         self.pieces.append(_make_piece(header, code, self.origins[at], self.origins[at + 1 : end]))
         return end + 1
@@ -253,7 +262,7 @@ class _BlockReader:
             marked += ["\n"] * span[0].count("\n")
             last = span.end()
             self.pieces.append(Piece(Kind.VALUE, expression, self.origins[at], (self.origins[at],)))
-        self.out.extend(("".join(marked) + text[last:]).split("\n"))
+        self._write(("".join(marked) + text[last:]).split("\n"), numbers)
         numbers.clear()
 
     def _check_heading(self, at: int, last: int) -> None:

@@ -57,6 +57,7 @@ class Build:
         started: The start time of the build, in seconds of the performance counter.
         elsewhere: A function that runs a page in another process and returns its answer, or None while the page runs.
             If the attribute is None, each page runs in this process.
+        shows_failures: Whether pages show their failures, because the build does not end at one.
         only_run: Whether a page ends once its pieces have run.
         terms: The terms that the pages link.
         totals: The numbers of pages, blocks, values and checks.
@@ -72,6 +73,7 @@ class Build:
     current: Path | None = None
     started: float = 0.0
     elsewhere: Callable[[str], Answer | None] | None = None
+    shows_failures: bool = False
     only_run: bool = False
     terms: tuple[Term, ...] = ()
     totals: Counter[str] = field(default_factory=Counter)

@@ -15,7 +15,7 @@ from markdown.util import AtomicString
 
 from livepage.keep import outcomes
 from livepage.read import Failure, Kind, Origin, PageError, PageRanError, project, read_pieces, read_sentences
-from livepage.render import check_marks, html_output
+from livepage.render import check_marks, failure_notes, html_output
 from livepage.run import remember, sentence_checks
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Page:
         self._outcomes: list[Outcome] = []
         self._shown: set[int] = set()
         self._failures: list[Failure] = []
+        self._noted = 0
         self._whole = ""
         self._links: set[str] = set()
         self._editors = 0
@@ -79,7 +80,8 @@ class Page:
             raise PageRanError
         self._failures += source.faults
         self._failures += self._judge(source)
-        return list(source.lines)
+        self._noted = len(self._failures)
+        return failure_notes.place_notes(source, self._failures) if self.build.shows_failures else list(source.lines)
 
     def _judge(self, source: Source) -> list[Failure]:
         """Return the page's failures: failed pieces, sentences that a failed check backs, and unaffirmed sentences."""
@@ -158,8 +160,11 @@ class Page:
         where = origin or (piece.origin if piece else Origin(page.source.name, 1))
         page._failures.append(Failure(where, message))  # noqa: SLF001 - its own class
 
-    def finish(self, html: str) -> None:
+    def finish(self, html: str) -> str:
         """Report all failures, including pieces that did not render, duplicate ids and dead links.
+
+        Returns:
+            The HTML, with the failures that were found in it at the top if the build shows failures.
 
         Raises:
             PageError: There are failures, and the build has no function that receives them.
@@ -175,12 +180,16 @@ class Page:
         for link in dict.fromkeys(_LINK.findall(html)):
             if self._is_dead(link, ids):
                 self.complain(f'the link "{link}" leads nowhere', self._line_of(link))
+        notes = "".join(
+            map(failure_notes.write_note, self._failures[self._noted :] if self.build.shows_failures else ())
+        )
         self._failures.sort(key=lambda failure: (failure.origin.file, failure.origin.line))
         if self.build.report:
             for failure in self._failures:
                 self.build.report(failure)
         elif self._failures:
             raise PageError("\n".join(map(str, self._failures)))
+        return f"{notes}\n{html}" if notes else html
 
     def _outer(self) -> Page:
         outer = html_output.outer(self.md)

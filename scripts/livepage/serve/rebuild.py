@@ -7,12 +7,12 @@ is rebuilt first; the search index, the lists and the pages that depend on other
 from __future__ import annotations
 
 import gc
+import logging
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs.commands import build as steps
-from mkdocs.exceptions import Abort
 
 from livepage.keep import rendered
 from livepage.publish import term_links
@@ -33,6 +33,9 @@ DELAY = 0.03
 
 EVERY = 0.05
 """Seconds between two checks for edited pages."""
+
+_ANNOUNCEMENTS = ("Detected file changes", "Reloading browsers")
+"""The messages of MkDocs around each rebuild; here, each rebuilt page has a line of its own."""
 
 _KNOWN = {"material/search", "markdown-exec"}
 """The plugins for which a partial rebuild is known to work. Hooks belong to the project itself."""
@@ -66,10 +69,16 @@ class Rebuild:
         server.builder = self
 
     def begin(self, folder: str) -> None:
-        """Make MkDocs check this folder for edits more often, and rebuild pages edited during the first build."""
+        """Make MkDocs check this folder for edits more often, and rebuild pages edited during the first build.
+
+        Each rebuilt page gets one line in the log, in place of MkDocs' announcements.
+        """
         for emitter in self._server.observer.emitters:
             if emitter.watch.path == folder:
                 emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
+        logging.getLogger("mkdocs.livereload").addFilter(
+            lambda record: not record.getMessage().endswith(_ANNOUNCEMENTS)
+        )
         if self._last.is_changed():
             self._wake()
         self._pending.tell(self.want)
@@ -124,17 +133,11 @@ class Rebuild:
         self._waiting = dict.fromkeys(name for name in reached if name in last.pages)
         self._is_finished = False
         try:
-            with rendered.count_warnings() as counter:
-                self._build_waiting(last)
+            self._build_waiting(last)
         except Exception as error:  # noqa: BLE001 - a full build reports any error again
             if not isinstance(error, _ReachesFurtherError):
                 log.info("these pages cannot be built alone: %s", error)
             self._build_whole()
-            return
-        if last.config.strict and (counts := counter.get_counts()):
-            totals = ", ".join(f"{number} {name.lower()}s" for name, number in counts)
-            message = f"Aborted with {totals} in strict mode!"
-            raise Abort(message)
 
     def _build_whole(self) -> None:
         self._waiting.clear()
@@ -169,7 +172,7 @@ class Rebuild:
             self._settle(page, build)
             del self._waiting[page.file.src_uri]
             self._browsers.show(page.file.url)
-            log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
+            log.info("%s is shown after %.2f s", page.file.src_uri, time.perf_counter() - start)
             if self._server._want_rebuild:  # noqa: SLF001 - set by MkDocs' own file watcher
                 return
         _finish(last)

@@ -196,7 +196,7 @@ class Server:
         self.site, self.address = site, f"http://127.0.0.1:{port}/"
         self.log = site.root / "log"
         with self.log.open("wb") as log:
-            command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", f"--dev-addr=127.0.0.1:{port}"]
+            command = [sys.executable, "-m", "mkdocs", "serve", f"--dev-addr=127.0.0.1:{port}"]
             self.process = subprocess.Popen(command, cwd=site.root, stdout=log, stderr=log)
         self.get("", "Home")
 

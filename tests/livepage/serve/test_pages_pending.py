@@ -153,3 +153,18 @@ def test_an_edit_of_a_page_that_still_runs_is_shown_and_then_run(serve: Callable
     server.let("one")
     server.let("other")
     server.get("one/", "other is done")
+
+
+def test_the_log_names_each_page_that_is_shown_and_nothing_else(serve: Callable[[dict[str, str]], Server]) -> None:
+    server = serve({f"docs/{name}.md": PAGE.format(name=name) for name in NAMES})
+    for name in NAMES:
+        server.let(name)
+    for name in NAMES:
+        server.get(f"{name}/", f"{name} is done")
+    before = server.log.read_text(encoding="utf-8")
+    page = server.site.root / "docs" / "one.md"
+    page.write_text(f"{page.read_text(encoding='utf-8')}\nMore.\n", encoding="utf-8")
+    server.get("one/", "More.")
+    lines = server.log.read_text(encoding="utf-8").removeprefix(before).splitlines()
+    assert lines != []
+    assert [line for line in lines if "one.md is shown after" not in line] == []

@@ -147,9 +147,11 @@ def test_a_page_that_is_edited_while_others_are_built_comes_first(
     assert pages_built == ["news.md", "index.md", "second.md", "reader.md"]
 
 
-def test_a_strict_server_reports_errors_of_a_strict_build(served: Served) -> None:
+def test_a_server_of_a_strict_site_shows_a_failure_and_goes_on(served: Served) -> None:
     served.replace("docs/first.md", "6 * 7", "6 / 0")
     assert [line for line in served.look() if "ZeroDivisionError" in line] != []
+    page = (served.folder / "first" / "index.html").read_text(encoding="utf-8")
+    assert '<p class="failed">docs/first.md:' in page
 
 
 def test_the_hook_takes_the_place_of_the_builder_while_a_site_is_served(served: Served) -> None:

@@ -1,0 +1,228 @@
+"""The files of the project's tool packages that a page depends on.
+
+The packages stay loaded between pages, so their imports say nothing about one page. Instead, the interpreter reports
+each function of the packages that runs. The names in a function that ran lead to the constants and classes that it
+uses, and to the modules that define them. What these modules use when they are imported counts too.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from livepage.keep.module_names import ModuleNames, read_names
+from livepage.read import project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import CodeType, FrameType, ModuleType
+
+_TOOL = sys.monitoring.OPTIMIZER_ID
+_EVENT = sys.monitoring.events.PY_START
+
+
+class Reach:
+    """A recorder of the functions of the tool packages that run inside a `with` block.
+
+    Values that the packages cached for an earlier page are forgotten first, so that the code that computes them runs.
+    """
+
+    def __enter__(self) -> Self:
+        """Start recording."""
+        for module in _list_loaded():
+            _forget_cached(module)
+        self._names: dict[str, set[str]] = {}
+        folders = tuple(f"{_find_folder() / package}{os.sep}" for package in project.adapter.packages)
+
+        def note(code: CodeType, _offset: int) -> object:
+            if code.co_filename.startswith(folders):
+                if _is_import(sys._getframe(1), folders):  # noqa: SLF001 - no other way to the caller
+                    return None  # so that a later call is reported
+                names = self._names.setdefault(code.co_filename, set())
+                names.update(code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+            return sys.monitoring.DISABLE
+
+        if sys.monitoring.get_tool(_TOOL) is None:
+            sys.monitoring.use_tool_id(_TOOL, "livepage functions")
+        sys.monitoring.register_callback(_TOOL, _EVENT, note)
+        sys.monitoring.set_events(_TOOL, _EVENT)
+        # Each function is reported once, so those that ran for an earlier page must be enabled again.
+        sys.monitoring.restart_events()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop recording."""
+        sys.monitoring.set_events(_TOOL, 0)
+        sys.monitoring.register_callback(_TOOL, _EVENT, None)
+
+    def list_files(self, sources: Iterable[str]) -> set[str]:
+        """Return the files of the packages that a page depends on.
+
+        Args:
+            sources: The code of the page and of the modules that only this page loaded; all of their imports count.
+        """
+        search = _Search(self._names)
+        for source in sources:
+            search.enter(source)
+        search.finish()
+        return search.files
+
+
+class _Search:
+    """The search for the files that functions depend on, from the names in these functions."""
+
+    def __init__(self, used: dict[str, set[str]]) -> None:
+        """Start with the names that the functions of each file use."""
+        self.files: set[str] = set()
+        self._used = used
+        self._waiting = [*used]
+        self._attributes: set[str] = set()
+        self._loaded = {file: _read(file) for module in _list_loaded() if (file := module.__file__)}
+
+    def enter(self, source: str) -> None:
+        """Follow all imports of a source that is not part of the packages."""
+        try:
+            names = read_names(source)
+        except SyntaxError:  # the source is of another language
+            return
+        self._attributes.update(filter(_is_shared, names.attributes))
+        for dotted in names.imports.values():
+            self._follow(dotted, names.attributes)
+
+    def finish(self) -> None:
+        """Follow all names until nothing new is found."""
+        while self._waiting:
+            while self._waiting:
+                self._visit(self._waiting.pop())
+            # A name after a dot may be a constant of a module that the code obtained at run time.
+            self._waiting += [file for file, names in self._loaded.items() if names.values & self._attributes]
+            self._waiting = [file for file in self._waiting if file not in self.files]
+
+    def _visit(self, file: str) -> None:
+        if file in self.files:
+            return
+        self.files.add(file)
+        names = self._loaded.get(file) or _read(file)
+        used = self._used.get(file, set()) | names.first
+        for name, dotted in names.imports.items():
+            if name in used:
+                self._follow(dotted, used, runs=name in names.first)
+        own = names.imports.keys() | names.values | names.functions
+        self._attributes.update(filter(_is_shared, used - own))
+        folder = Path(file).parent
+        self.files |= {
+            str(path) for text in names.strings if (path := folder / text).is_file() and path.suffix != ".py"
+        }
+        for name in used:
+            if place := project.adapter.lasting.get(f"{_name_module(file)}.{name}"):
+                self.files |= _list_code(file, place)
+
+    def _follow(self, dotted: str, used: set[str] | frozenset[str], *, runs: bool = False) -> None:
+        """Add the file that defines a name, unless the name is a function that is reported when it runs.
+
+        Args:
+            dotted: The name, such as `package.module.NAME`, or that of a module.
+            used: The names beside it, some of which may be names in this module.
+            runs: Whether the name is used when a module is imported, which the interpreter reports to no page.
+        """
+        file, name = _locate(dotted)
+        if not file:
+            return
+        names = _read(file)
+        if not name:
+            if names.values & used:
+                self._waiting.append(file)
+            for other in names.imports.keys() & used if file.endswith("__init__.py") else ():
+                self._follow(names.imports[other], used)
+        elif name in names.functions and runs:
+            self._used.setdefault(file, set()).update(names.imports)
+            self._waiting.append(file)
+        elif name in names.values:
+            self._waiting.append(file)
+        elif name in names.imports:
+            self._follow(names.imports[name], used, runs=runs)
+
+
+def _is_shared(name: str) -> bool:
+    """Return whether a name can be that of a constant or class that other modules use."""
+    return name[0].isupper()
+
+
+def _is_import(frame: FrameType | None, folders: tuple[str, ...]) -> bool:
+    """Return whether a function runs only because a module of the packages is being imported."""
+    while frame:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(folders):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _find_folder() -> Path:
+    """Return the folder of the packages."""
+    return project.root / "snippets"
+
+
+def _list_loaded() -> Iterator[ModuleType]:
+    """Yield the loaded modules of the packages."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in project.adapter.packages and getattr(module, "__file__", None):
+            yield module
+
+
+def _forget_cached(module: ModuleType) -> None:
+    """Clear the caches of a module's functions and methods, and the cached properties of its own objects."""
+    for name, value in list(vars(module).items()):
+        if getattr(value, "__module__", None) == module.__name__:
+            _clear(f"{module.__name__}.{name}", value)
+            for inner, method in list(vars(value).items()) if isinstance(value, type) else ():
+                _clear(f"{module.__name__}.{name}.{inner}", getattr(method, "__func__", method))
+        members = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+        for item in (value, *members):
+            kept = getattr(item, "__dict__", None)
+            if isinstance(kept, dict) and type(item).__module__.partition(".")[0] in project.adapter.packages:
+                for attribute in [key for key in kept if isinstance(getattr(type(item), key, None), cached_property)]:
+                    del kept[attribute]
+
+
+def _clear(name: str, function: object) -> None:
+    """Clear the cache of a function, given by its dotted name, unless it lasts."""
+    clear = getattr(function, "cache_clear", None)
+    if clear and name not in project.adapter.lasting:
+        clear()
+
+
+def _name_module(file: str) -> str:
+    """Return the dotted name of a module."""
+    return ".".join(Path(file).relative_to(_find_folder()).with_suffix("").parts)
+
+
+def _list_code(file: str, place: str) -> set[str]:
+    """Return all files that a file or folder of a file's package depends on."""
+    package = _find_folder() / Path(file).relative_to(_find_folder()).parts[0]
+    path = package / place
+    starts = path.glob("*.py") if path.is_dir() else [path]
+    return set(map(str, project.adapter.find_imported(starts, _find_folder())))
+
+
+def _locate(dotted: str) -> tuple[str, str]:
+    """Return the file of the module in a dotted name and the name in it, or empty strings for another package."""
+    parts = dotted.split(".")
+    if parts[0] not in project.adapter.packages:
+        return "", ""
+    place = _find_folder() / parts[0]
+    for at, part in enumerate(parts[1:], 1):
+        if (place / part).is_dir():
+            place /= part
+        elif (file := place / f"{part}.py").is_file():
+            return str(file), ".".join(parts[at + 1 :])
+        else:
+            return str(place / "__init__.py"), ".".join(parts[at:])
+    return str(place / "__init__.py"), ""
+
+
+def _read(file: str) -> ModuleNames:
+    """Return the names in a module, including those that it imports lazily."""
+    return read_names(Path(file).read_text(encoding="utf-8"), lazily=file.endswith("__init__.py"))
