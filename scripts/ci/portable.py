@@ -81,7 +81,10 @@ def read_page(path: Path) -> Built:
 
 
 def copy(root: Path, folder: Path) -> None:
-    """Copy the project's files without browser tests, since Zensical clears the folder `.cache` for its own cache."""
+    """Replace a folder by a copy of the project's files that git does not ignore, without the browser tests.
+
+    Zensical clears `.cache` for its own cache, so it builds this copy and not the project itself.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root, capture_output=True, text=True, check=True,

@@ -144,11 +144,12 @@ def record_device(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
 
 
 def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, Any]:
-    """Return the record of one program: its measured kernels, and the differences of its launches from a capture.
+    """Return the record of one program: its measured kernels, and how they differ from the launches of a capture.
 
     Returns:
-        `stablehlo`, a hash that identifies captures of the same program; `kernels`, as measured, each with `what` it
-        is; and `changed`: for each sort of kernel, the launches on the device minus those in the capture.
+        `stablehlo`, a hash that identifies captures of the same program; `kernels`, as measured, one entry for each HLO
+        instruction, with `what` it is; and `changed`: for each sort of launch whose number differs, the instructions
+        launched on the device minus those in the capture. An instruction counts once, however often it was launched.
     """
     module = parse_module(profile["module"])
     # A loop itself is not launched, but its body is; launches therefore override the opcodes of all instructions.

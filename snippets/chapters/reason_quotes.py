@@ -161,7 +161,11 @@ def _match(template: str, sentence: str) -> re.Match[str] | None:
 
 
 def _show(field: str, value: str) -> str:
-    """Return a part of a sentence as HTML, the names of instructions as code; who asks may be described in words."""
+    """Return a field of a sentence as HTML.
+
+    A rule, a shape or quoted words are code as a whole. In fields of instructions, each name is code; an `asker` with
+    spaces is a description, which stays plain text, like any other field.
+    """
     if field in _CODED:
         return markdown.code(value)
     if field == "instruction" or field.startswith("other") or (field == "asker" and " " not in value):

@@ -181,10 +181,10 @@ def _forget_cached(module: ModuleType) -> None:
                 _clear(f"{module.__name__}.{name}.{inner}", getattr(method, "__func__", method))
         members = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
         for item in (value, *members):
-            kept = getattr(item, "__dict__", None)
-            if isinstance(kept, dict) and type(item).__module__.partition(".")[0] in project.adapter.packages:
-                for attribute in [key for key in kept if isinstance(getattr(type(item), key, None), cached_property)]:
-                    del kept[attribute]
+            values = getattr(item, "__dict__", None)
+            if isinstance(values, dict) and type(item).__module__.partition(".")[0] in project.adapter.packages:
+                for attribute in [key for key in values if isinstance(getattr(type(item), key, None), cached_property)]:
+                    del values[attribute]
 
 
 def _clear(name: str, function: object) -> None:

@@ -1,4 +1,4 @@
-"""Links from terms to their glossary entries: from a word's first use on a page, and from code's first in a paragraph.
+"""Links from terms to their glossary entries, from the first use of a word on a page or of code in a paragraph.
 
 The sentence that a link shows on hover comes from one file for all pages, which `terms.js` fetches once. Only prose
 that Markdown itself writes is linked: paragraphs and lists. Elements with a class of their own stay unchanged.

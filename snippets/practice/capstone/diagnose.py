@@ -35,5 +35,5 @@ FAULTS: dict[str, str] | None = None  # TODO(human): for example {"callback": "%
 def step(
     weights: patient.Weights, positions: jax.Array, memory: jax.Array, position: jax.Array, ids: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the probabilities of the next words, and the memory with a piece written at a position."""
+    """Return the probabilities of the next words, and the memory with the hidden states of `ids` at a position."""
     raise NotImplementedError  # TODO(human): start from a copy of `step` in patient.py, and decorate it

@@ -55,7 +55,7 @@ class Causes:
         return self._ask(lambda finder: finder.explain(name))
 
     def explain_apart(self, one: str, other: str) -> Finding | None:
-        """Return the reason why two parts are in two kernels, or None if it is unknown."""
+        """Return the first explanation why two parts are in two kernels or in one, or why one was removed, or None."""
         return self._ask(lambda finder: finder.explain_apart(one, other))
 
     def _ask(self, explain: Callable[[WhyFinder], tuple[tuple[Finding, ...], object]]) -> Finding | None:

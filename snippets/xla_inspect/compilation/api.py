@@ -90,10 +90,11 @@ def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: M
     Args:
         fn: As in `capture`.
         args: The function's positional arguments.
-        arguments: Options of `jax.jit`, `mesh` and `specs`, or None for each, and keyword arguments of the function.
+        arguments: The options of `jax.jit` in `JIT_OPTIONS`, `mesh` and `specs`, or None for each; any other name is a
+            keyword argument of the function.
 
     Raises:
-        InspectError: The arguments contradict each other.
+        InspectError: `fn` is not callable, or is already jitted and has options, or `specs` comes without `mesh`.
     """
     targets.settle()
     from xla_inspect.compilation import lowering

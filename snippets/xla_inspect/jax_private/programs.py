@@ -278,7 +278,10 @@ def parse_hlo(module_text: str) -> str:
 
 
 def make_cpus(count: int) -> list[Any]:
-    """Return simulated CPU devices of a separate client to compile for, if JAX has started with fewer devices."""
+    """Make a client with `count` simulated CPU devices to compile for, apart from JAX's own, and return its devices.
+
+    The caller decides whether it is needed, for example because JAX has started with fewer devices.
+    """
     from jaxlib import xla_client
 
     client: Any = xla_client.make_cpu_client(num_devices=count)

@@ -163,7 +163,7 @@ def _lines(box: Box, room: int, *, large: bool) -> list[str]:
 
 
 def _labels(box: Box, room: int, *, large: bool) -> list[str]:
-    """Return one line for each value, or two if shape and bytes do not fit in one; only bytes in a large graph."""
+    """Return the shape and bytes of each value, in one line if they fit and else in two; in a large graph only bytes."""
     lines: list[str] = []
     for full, short in box.labels[:VALUES]:
         if large:

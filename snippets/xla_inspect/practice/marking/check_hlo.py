@@ -123,7 +123,7 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
     size = sum(instruction.shape.bytes for instruction in large)
     yield judge(
         not large,
-        "no constant of the program is larger than a number",
+        f"the program has no constant of more than {SMALL} bytes",
         f"{where}: the compiled program contains {size:,} bytes of constants; every array that `lookup` reads from the "
         "file and not from its arguments becomes one",
         check_helpers.lines(large),

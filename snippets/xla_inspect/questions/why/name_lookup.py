@@ -238,7 +238,7 @@ class Selector:
         return next((Selection(what, (instruction,), (), is_one=True) for instruction in whole), None)
 
     def _select_all(self, what: str, word: str) -> Selection | None:
-        """Return the instructions whose JAX name contains `word` as a part, or of such a function or opcode, or None.
+        """Return the instructions whose JAX name has `word` as a part, or whose function or opcode is `word`, or None.
 
         The instructions of a function include those of the functions that it calls.
         """

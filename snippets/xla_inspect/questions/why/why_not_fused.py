@@ -88,7 +88,11 @@ def _write(  # noqa: PLR0913, PLR0917 - the parts of a finding
     traffic: int,
     edge: tuple[Launch, Launch] | None = None,
 ) -> Finding:
-    """Return the finding about two separate kernels from a verdict and a cause; a barrier's line comes first."""
+    """Return the finding about two separate kernels.
+
+    Its main line is that of the cause's barrier, which then also comes first of all lines, or else the last of `lines`.
+    `edge` is the adjacent pair on the path between the ends that the notes are about, if the ends are not adjacent.
+    """
     line = lines[-1] if lines else LineOf("", "")
     if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
         line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
