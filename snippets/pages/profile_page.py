@@ -27,7 +27,7 @@ def find_place(row: Mapping[str, Any]) -> str:
 
 
 def find_layer(row: Mapping[str, Any]) -> str:
-    """Return, as text, the number of the layer in the path of a row of a profile, as in `x_layers_3`; ValueError without one."""
+    """Return, as text, the number of the layer in a row's path, as in `x_layers_3`; every row must have one."""
     (number, *_) = re.findall(r"x_layers_(\d+)", row["op_name"])
     return str(number)
 

@@ -163,7 +163,7 @@ def _lines(box: Box, room: int, *, large: bool) -> list[str]:
 
 
 def _labels(box: Box, room: int, *, large: bool) -> list[str]:
-    """Return the shape and bytes of each value, in one line if they fit and else in two; in a large graph only bytes."""
+    """Return shape and bytes of each value, in one line or else in two; in a large graph, return only the bytes."""
     lines: list[str] = []
     for full, short in box.labels[:VALUES]:
         if large:
