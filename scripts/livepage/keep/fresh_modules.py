@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livepage.keep.inputs import hash_file
+from livepage.keep.watch import unwatched
 from livepage.read import project
 from livepage.run import is_own_file
 
@@ -36,7 +37,8 @@ def fresh_modules() -> Iterator[dict[str, str]]:
     try:
         yield imported
     finally:
-        imported.update({file: hash_file(file) for _, file in _list_modules()})
+        with unwatched():  # to look at a module's file is not to read it
+            imported.update({file: hash_file(file) for _, file in _list_modules()})
         _loaded.update({file: value for file, value in imported.items() if file not in _loaded})
         for name in [name for name in list(sys.modules) if _is_fresh_for_each(name)]:
             del sys.modules[name]

@@ -174,7 +174,8 @@ def _tell_places(piece: Piece) -> list[str]:
 
 def imported_files(codes: Iterable[Path | str]) -> set[str]:
     """Return the files under `snippets/` that these files or sources import, directly or indirectly."""
-    return set(map(str, project.adapter.find_imported(codes, project.root / "snippets")))
+    starts = [*codes]
+    return set(map(str, project.adapter.find_imported(starts, project.root / "snippets"))) if starts else set()
 
 
 def make_digest(outcomes: list[Outcome]) -> str:
