@@ -146,8 +146,8 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
         _site.pending.begin(build, [*ordered, *(name for name in names if name not in ordered)])
     elif _site.command == "build":
         # Native code that a page calls may end its process with exit code 0, so pages run outside the build's process.
-        progress = build_progress.Progress(build_progress.weigh(names))
-        _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.weights})
+        progress = build_progress.Progress(build_progress.expect(names))
+        _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.costs})
         build.elsewhere = _site.workers.obtain
     return nav
 
@@ -276,6 +276,8 @@ def on_shutdown() -> None:
 def _end_workers() -> None:
     if _site.workers:
         _site.workers.end()
+        if costs := os.environ.get(build_progress.COSTS):
+            build_progress.write_costs(_site.workers.progress.measured, Path(costs))
         _site.workers = None
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
@@ -135,7 +136,7 @@ class Workers:
 
     def _serve(self) -> None:
         while page := self._take():
-            process = self._find_process()
+            process, start = self._find_process(), time.monotonic()
             answer = process.answer(page, self.progress)
             with self._changed:
                 self._idle.append(process)
@@ -145,10 +146,10 @@ class Workers:
                     return
                 self.answers[page] = answer
                 self._changed.notify_all()
-            self._end_page(page)
+            self._end_page(page, time.monotonic() - start)
 
-    def _end_page(self, page: str) -> None:
-        self.progress.note_done(page)
+    def _end_page(self, page: str, seconds: float | None = None) -> None:
+        self.progress.note_done(page, seconds)
         self.on_done(page)
 
     def _find_process(self) -> PageProcess:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from livepage.read import Outcome, Piece
 
 BUILD = ("-m", "mkdocs", "build", "--quiet")
+COSTS = "docs/data/page-costs.json"
 LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
@@ -61,11 +62,20 @@ def time_cold(place: Path, runs: int) -> None:
 
     def build() -> None:
         shutil.rmtree(cache, ignore_errors=True)
-        call_python(*BUILD, "--site-dir", str(place / "site"), XLA_INSPECT_CACHE=str(cache), LIVE="all")
+        call_python(
+            *BUILD,
+            "--site-dir",
+            str(place / "site"),
+            XLA_INSPECT_CACHE=str(cache),
+            LIVE="all",
+            LIVEPAGE_COSTS=str(place / "costs.json"),
+        )
 
     bare = ("-m", "measuring.bare_compiles", str(place / "work"))
     floor = {"bare compiles": lambda: call_python(*bare), "plain MkDocs": lambda: build_plain(place)}
     compare_builds("cold build", runs, (1.05, 1.3), build, floor)
+    (place / "costs.json").replace(ROOT / COSTS)
+    say(f"{COSTS} has the times of the pages, from which a build estimates the time left")
 
 
 def time_warm(place: Path, runs: int) -> None:

@@ -43,6 +43,7 @@ class Adapter:
 
     Attributes:
         slow_work: The name of the logger for slow operations whose results are cached for the next build.
+        page_costs: The file with the cost of each page in a build without caches, relative to the project.
         caches: The environment variables with the paths of folders that blocks may write to.
         functions: The packages whose functions the search indexes when a listing uses them.
         replaced: The replacements in a page's Markdown for elements that only work on the page, by the elements' class.
@@ -56,6 +57,7 @@ class Adapter:
     """
 
     slow_work: str = ""
+    page_costs: str = ""
     caches: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

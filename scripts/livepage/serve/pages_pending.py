@@ -87,7 +87,7 @@ class PagesPending:
         if answer is None and page not in self._asked:
             is_alone = not self._asked
             self._asked[page] = _list_own_files(page)
-            self._workers.progress.weights |= build_progress.weigh([page])
+            self._workers.progress.costs |= build_progress.expect([page])
             self._workers.ask(page)
             if is_alone and self._is_served:
                 self._workers.await_answer(page, PATIENCE)
