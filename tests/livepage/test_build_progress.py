@@ -81,15 +81,15 @@ def test_an_estimate_never_jumps_by_more_than_a_factor_of_two(clock: Clock, seed
     rest = random.Random(seed)  # noqa: S311 - not for secrets
     pages = {f"docs/{number}.md": Cost(rest.uniform(10, 60), rest.randrange(20)) for number in range(30)}
     progress = Progress(dict(pages))
-    shown: list[tuple[float, float]] = []
+    estimates: list[tuple[float, float]] = []
     for page, cost in pages.items():
         clock.now += cost.seconds * rest.choice((0.1, 1, 8))  # this machine is slower or faster than that of the table
         progress.note_done(page)
         # The text has whole minutes, so only the longer times are compared.
         if (minutes := read_minutes(progress.describe())) and minutes > FEW:
-            shown.append((clock.now, minutes))
-    assert len(shown) > FEW
-    for (earlier, before), (now, after) in pairwise(shown):
+            estimates.append((clock.now, minutes))
+    assert len(estimates) > FEW
+    for (earlier, before), (now, after) in pairwise(estimates):
         expected = before - (now - earlier) / 60
         assert (expected - 1) / 2 - 1 <= after <= (expected + 1) * 2 + 1
 

@@ -127,7 +127,7 @@ def change(built: Path, tmp_path: Path) -> Change:
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "shown"),
+    ("name", "old", "new", "text"),
     [
         ("tool/measure.py", "RATIO * radius", "RATIO * radius + 1000", "1006"),
         ("tool/constants.py", "3", "1001", "2002"),
@@ -139,16 +139,16 @@ def change(built: Path, tmp_path: Path) -> Change:
     ],
 )
 def test_a_change_of_what_one_page_reaches_runs_this_page(
-    change: Change, name: str, old: str, new: str, shown: str
+    change: Change, name: str, old: str, new: str, text: str
 ) -> None:
     line, a, b = change(name, old, new)
     assert "(1 run)" in line
-    assert shown in a
-    assert shown not in b
+    assert text in a
+    assert text not in b
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "shown"),
+    ("name", "old", "new", "text"),
     [
         ("tool/source.py", "60", "1008", "1008"),
         ("tool/words.txt", "70", "1009", "1009"),
@@ -156,12 +156,12 @@ def test_a_change_of_what_one_page_reaches_runs_this_page(
     ],
 )
 def test_a_change_behind_a_cached_result_runs_each_page_that_uses_it(
-    change: Change, name: str, old: str, new: str, shown: str
+    change: Change, name: str, old: str, new: str, text: str
 ) -> None:
     line, a, b = change(name, old, new)
     assert "(2 run)" in line
-    assert shown in a
-    assert shown in b
+    assert text in a
+    assert text in b
 
 
 def test_a_constant_that_only_a_module_of_the_page_imports_counts(
