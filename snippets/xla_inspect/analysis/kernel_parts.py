@@ -58,7 +58,7 @@ class KernelParts:
         return holders
 
     def parts(self, launch: Launch) -> tuple[Instruction, ...]:
-        """Return the instructions that a launch computes, including fused ones, without parameters and constants."""
+        """Return a launch's instruction and all that are fused into it, without opcodes that do no work (`IDLE`)."""
         return self._parts[launch.scheduled.name]
 
     def holder(self, instruction: Instruction) -> Launch | None:
@@ -118,7 +118,7 @@ class KernelParts:
                 yield holder
 
     def _open(self, instruction: Instruction) -> Iterator[Instruction]:
-        """Return an instruction and all instructions that it fuses, without parameters and constants."""
+        """Return an instruction and all instructions that it fuses, without fused ones that do no work (`IDLE`)."""
 
         def list_fused(part: Instruction) -> Iterator[Instruction]:
             for callees in self.module.called(part) if is_fusion(part) else ():

@@ -256,7 +256,7 @@ class _Lines:
             self.position += 1
 
     def shape(self, text: str, offset: int, line: int | None = None) -> Shape:
-        """Read the shape that starts at this offset of the last line taken, or of another line."""
+        """Parse `text` as a shape; an error gives its place: `offset` in the last line taken, or in line `line`."""
         try:
             return read_shape(text)
         except ShapeProblemError as problem:

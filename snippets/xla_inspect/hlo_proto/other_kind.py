@@ -31,7 +31,7 @@ _MESSAGES = (
 
 
 def name_kind(data: bytes) -> str:
-    """Return the kind of bytes that are not an XLA module, or an empty string if it is unknown."""
+    """Return the kind of bytes that are not an XLA module, such as `a ZIP archive`; empty if it is unknown."""
     if not data:
         return "empty"
     for start, name in _STARTS.items():

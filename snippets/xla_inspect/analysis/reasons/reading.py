@@ -127,7 +127,7 @@ class _Memory:
         return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)
 
     def tell(self, decision: Decision) -> bool:
-        """Return whether to report a decision: repeated attempts are reported once, but changes every time."""
+        """Return whether to report a decision, and record it: repeated attempts are reported once, changes always."""
         is_new = decision.topic not in REPEATED or decision.verdict == "done" or decision not in self.told
         self.told.add(decision)
         return is_new
