@@ -116,7 +116,7 @@ class CodeSummary:
 
 
 def measure_distance(first: Work, second: Work) -> float:
-    """Return the share of operations that only one of two programs has, from 0 to 1; operations in loops weigh more.
+    """Return how much two programs' mixes of operations differ, from 0 (equal) to 1; operations in loops weigh more.
 
     At each loop depth, the mix of operations counts and not their number: a compiler that unrolls a loop twice as far
     has twice as many operations in it and runs it half as often.

@@ -255,7 +255,7 @@ class Histories:
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
     def find_union(self, one: Instruction, other: Instruction) -> int | None:
-        """Return the position of the first state since which two instructions are in the same fusion, or None.
+        """Return the position of the state since which two instructions are in one fusion; None if they end up apart.
 
         Args:
             one: An instruction of the optimized module.
@@ -324,7 +324,7 @@ def _stem(opcode: str) -> str:
 
 
 def _find_key(instruction: Instruction) -> Hashable | None:
-    """Return a key that is the same in all states, opcode and origin; None for an instruction without an origin."""
+    """Return the opcode and the origin, which are the same in all states; None for a parameter or without an origin."""
     if instruction.op_name is None or instruction.opcode in {"parameter", "constant"}:
         return None
     return instruction.opcode, instruction.op_name, instruction.stack_frame

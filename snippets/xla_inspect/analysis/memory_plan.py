@@ -49,7 +49,7 @@ def place_temporaries(assignment: BufferAssignment, live_ranges: LiveRanges) -> 
 
 
 def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
-    """Return the bytes that contain a live value at each position from 0 to `end`.
+    """Return the number of bytes that contain a live value, for each position from 0 to `end` (included).
 
     Values that share memory count once: the carry of a loop in each of its bodies, an in-place update, an argument that
     the result reuses, and an operand that the result overwrites. The bytes therefore never exceed those of the

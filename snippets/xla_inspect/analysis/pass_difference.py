@@ -110,7 +110,7 @@ def _find_earlier(
 
 
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
-    """Return which pass caused a difference: the one that changed only one compilation, or the one that ran first."""
+    """Return the pass that caused a difference: the one that changed only one compilation, or the one that ran first."""
     first, second = map(_spell, names)
     changing = [{_spell(change.name) for change in capture.passes} for capture in (old, new)]
     only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
@@ -183,7 +183,7 @@ def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], befor
 
 
 def _is_reordered(old: Module, new: Module) -> bool:
-    """Return whether two scheduled modules have their instructions in a different order of execution."""
+    """Return whether both modules are scheduled and the instructions of their entries are in different orders."""
     meanings = Meanings()
     orders = []
     for module in (old, new):

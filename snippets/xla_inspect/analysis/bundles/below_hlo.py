@@ -82,7 +82,7 @@ class BundledKernel:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The numbers of (empty) bundles in libtpu's summary, and the HLO instructions that the bundles implement."""
+        """The summary by libtpu: the numbers of all and of empty bundles, and the HLO instructions in them."""
         return parse_schedule(self.low.schedule)
 
     @property

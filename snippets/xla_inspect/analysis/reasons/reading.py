@@ -57,7 +57,7 @@ class Reasons:
         return self.explained / total if total else 1.0
 
     def about(self, *instructions: str) -> tuple[Decision, ...]:
-        """Return the decisions that involve at least one of the instructions."""
+        """Return the decisions that involve at least one instruction with one of these names."""
         names = {*instructions}
         return tuple(
             decision
