@@ -88,7 +88,8 @@ FINAL = Stage()
 def read_stage(text: str, file_stage: StageName | None) -> StageName:
     """Return the stage of a module from its text, or from its file's name if that decides.
 
-    The file's name decides if it says `between passes`, or if the text does not show the stage.
+    The file's name decides if it says `between passes`, or if the text does not show the stage. A file name that says
+    `optimized` for a module with global shapes gives `unknown`.
 
     Args:
         text: The module's text.

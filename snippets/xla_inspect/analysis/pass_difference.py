@@ -110,7 +110,7 @@ def _find_earlier(
 
 
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
-    """Return the pass that caused a difference: the one that changed only one compilation, or the one that ran first."""
+    """Return the pass that caused a difference: the one that changed only one compilation, or that ran first."""
     first, second = map(_spell, names)
     changing = [{_spell(change.name) for change in capture.passes} for capture in (old, new)]
     only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]

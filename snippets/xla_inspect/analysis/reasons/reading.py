@@ -40,8 +40,8 @@ class Reasons:
 
     Attributes:
         decisions: The decisions, in order.
-        explained: The number of log lines that match a known message.
-        unexplained: The number of other log lines for each file, most frequent first.
+        explained: The number of log lines from the files in the message tables that match a known message.
+        unexplained: The number of other lines from each of these files, most frequent first.
         silent: The topics that the compiler never logs for the capture's target, each with an explanation.
     """
 

@@ -137,7 +137,7 @@ class ValueSources:
         return next(((operand, rest) for operand in self.module.operands(instruction)), None)
 
     def _find_carrier(self, instruction: Instruction) -> Instruction | None:
-        """Return the loop that carries an instruction's values: itself, or the loop whose parameter it is; else None."""
+        """Return the loop that carries an instruction's values: itself, or the loop whose parameter it is; or None."""
         caller = self.callers.get(instruction.computation) if instruction.opcode == "parameter" else instruction
         return caller if caller is not None and caller.opcode == "while" else None
 
