@@ -141,7 +141,7 @@ class LiveRanges:
         sequence: The names of the instructions in execution order, with called computations inlined.
         ranges: The live range of each value.
         peak_position: The position at which the most bytes are live.
-        peak_values: The values that are live at the peak, with their bytes, largest first.
+        peak_values: The values live at the peak, each as instruction name, tuple index and bytes, largest first.
         breakdown: The lines of `live-range.txt` that attribute the peak to Python operations; may be empty.
     """
 

@@ -115,7 +115,7 @@ def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
 
 
 def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Yield words about instructions that moved into new or larger fusions, and drop the fusions from `delta`."""
+    """Yield words about new fusions, or else about removed (dissolved or merged) ones, and drop these from `delta`."""
     inside = fused_computations(change.after)
     new = [i for i in change.added if is_fusion(i) and i.computation not in inside]
     if new:

@@ -63,10 +63,10 @@ class ModuleChange:
         changed: Instructions that both modules contain in different forms.
         computations_added: Names of the computations that only the second module contains.
         computations_removed: Names of the computations that only the first module contains.
-        opcode_delta: The change in the number of instructions of each opcode, without unchanged numbers.
+        opcode_delta: The number of instructions of each opcode in the second module minus that in the first, if not 0.
         header: The names of the module attributes, in the first line of the text, that differ.
         is_reordered: Whether instructions that both modules contain are in a different order.
-        kept: The matching instructions, from the first module to the second.
+        kept: All matched instructions, changed or not: from that of the first module to that of the second.
     """
 
     before: Module

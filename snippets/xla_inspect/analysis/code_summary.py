@@ -44,7 +44,7 @@ _ADDRESSING = re.compile(
     r"getelementptr|bitcast|[sz]ext|trunc|phi|freeze|ret\b|unreachable|insertelement|extractelement|shufflevector|"
     r"br\b|bra\b|switch|mov\b|mov\.|cvta?\b|cvta?\.|ld\.param|parameter|constant|get-tuple-element|tuple\b"
 )
-"""Instructions whose number differs between compiler releases although the work is the same."""
+"""A pattern of opcodes that are not counted, because their number differs between releases for the same work."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class CodeSummary:
 
 
 def measure_distance(first: Work, second: Work) -> float:
-    """Return the share of operations that only one of two programs has, from 0 to 1; operations in loops weigh more.
+    """Return how much two programs' mixes of operations differ, from 0 (equal) to 1; operations in loops weigh more.
 
     At each loop depth, the mix of operations counts and not their number: a compiler that unrolls a loop twice as far
     has twice as many operations in it and runs it half as often.
@@ -168,7 +168,7 @@ def summarize_kernel(text: str) -> KernelCode:
 
 
 def _strip(line: str) -> str:
-    """Return an instruction without names, except the names of functions that it calls."""
+    """Return an instruction's line without metadata, flags and names; a called function's name is put at the end."""
     # Metadata, alignment notes and flags differ between releases although the generated code is the same.
     line = _FLAGS.sub("", _NOTES.sub("", _HLO.sub("", line)))
     # The name of a called function tells the operation, so it stays when other names are dropped.

@@ -130,7 +130,7 @@ def _find_done(module: Module, collective: Collective, last: Instruction) -> Ins
 
 
 def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
-    """Return whether each device uses only its own part of the result of an all-gather.
+    """Return whether each device uses only its own part of an all-gather's result; False for any other collective.
 
     The partitioner falls back to this when it knows no direct way from one sharding to another: it gathers the whole
     value on every device, and each device then slices it by its own number.
@@ -157,12 +157,12 @@ def name_kind(instruction: Instruction) -> str | None:
 
 
 def is_async(instruction: Instruction) -> bool:
-    """Return whether an instruction starts a collective, or is a step of a collective that the TPU compiler split."""
+    """Return whether an instruction is any asynchronous start, or a step of a collective that a TPU compiler split."""
     return instruction.opcode.endswith("-start") or STEP in (instruction.backend_config or "")
 
 
 def _climb(instruction: Instruction, module: Module) -> Iterator[Instruction]:
-    """Yield an instruction and its chain of calling instructions, innermost first, up to the entry computation."""
+    """Yield an instruction and its chain of callers (the last of several), innermost first, up to the entry."""
     yield instruction
     while calling := module.callers.get(instruction.computation):
         instruction = calling[-1]

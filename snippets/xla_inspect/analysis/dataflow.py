@@ -74,7 +74,7 @@ def trace_flow(computation: Computation) -> FlowGraph:
 
 
 def _make_value(instruction: Instruction, operands: Sequence[_Value]) -> _Value:
-    """Return the value of an instruction: a new value, or an operand under another name."""
+    """Return the value of an instruction: a new value, a tuple of its operands, or an operand or its element."""
     first = operands[0] if operands else None
     if instruction.opcode == "tuple":
         return tuple(operands)

@@ -135,7 +135,7 @@ def find_mesh(capture: Capture, call_axes: Iterable[tuple[str, int]] = ()) -> Me
 
 
 def read_groups(text: str, count: int) -> Groups | None:
-    """Return the groups of `replica_groups`, or None if the form of the text is unknown.
+    """Return the groups of `replica_groups`; None if the text has an unknown form or a mesh with listed device numbers.
 
     Args:
         text: The printed form: `{{0,1},{2,3}}`, `[2,4]<=[4,2]T(1,0)`, `mesh['a'=4,'b'=2] {'a'}`, or `{}` for one group.

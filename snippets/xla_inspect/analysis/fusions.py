@@ -110,7 +110,7 @@ def list_work(module: Module, launch: Instruction) -> Iterator[Instruction]:
 
 
 def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
-    """Yield the instructions inside a fusion in order, including those of nested fusions."""
+    """Yield the instructions inside a fusion in order, parameters too; a nested fusion is replaced by its contents."""
     # Each level stores its position in a computation. A computation that fuses itself would never end, so it is
     # skipped.
     levels = [(fusion.called[0], iter(module.called(fusion)[0]))]

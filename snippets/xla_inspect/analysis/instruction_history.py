@@ -74,7 +74,7 @@ class Histories:
 
     @cached_property
     def places(self) -> list[int | None]:
-        """For each state, the position of its pass among all runs; None at import and for `pipeline-start`."""
+        """For each state, the index of its pass in `capture.runs`; None at import and for a dump that no run made."""
         runs = self.capture.runs
         names: dict[tuple[str, str], list[int]] = defaultdict(list)
         for number, run in enumerate(runs):
@@ -91,7 +91,8 @@ class Histories:
         """Return the pipeline and the name of the pass that most likely introduced an instruction in a state.
 
         XLA dumps the module after most passes that change it, but not after all. An instruction that first appears in
-        the dump at the start of a pipeline was created by a pass that ran since the previous dump.
+        the dump at the start of a pipeline was created by a pass that ran since the previous dump. Both names are empty
+        if the capture has no dumps of passes.
 
         Args:
             place: The position of the state.
@@ -237,7 +238,8 @@ class Histories:
     def find_earliest(self, instruction: Instruction) -> Step:
         """Return the step that introduced the first instruction of the same opcode and origin.
 
-        Passes combine collectives, split them and make them asynchronous; only the origin identifies the result.
+        Passes combine collectives, split them and make them asynchronous; only the origin identifies the result. If
+        there is no such instruction, or a combining pass made it, the first instruction of the same opcode counts.
 
         Args:
             instruction: An instruction of the optimized module.
@@ -253,7 +255,7 @@ class Histories:
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
     def find_union(self, one: Instruction, other: Instruction) -> int | None:
-        """Return the position of the first state since which two instructions are in the same fusion, or None.
+        """Return the position of the state since which two instructions are in one fusion; None if they end up apart.
 
         Args:
             one: An instruction of the optimized module.
@@ -322,7 +324,7 @@ def _stem(opcode: str) -> str:
 
 
 def _find_key(instruction: Instruction) -> Hashable | None:
-    """Return a key that is the same in all states, opcode and origin; None for an instruction without an origin."""
+    """Return the opcode and the origin, which are the same in all states; None for a parameter or without an origin."""
     if instruction.op_name is None or instruction.opcode in {"parameter", "constant"}:
         return None
     return instruction.opcode, instruction.op_name, instruction.stack_frame

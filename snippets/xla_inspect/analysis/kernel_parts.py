@@ -58,7 +58,7 @@ class KernelParts:
         return holders
 
     def parts(self, launch: Launch) -> tuple[Instruction, ...]:
-        """Return the instructions that a launch computes, including fused ones, without parameters and constants."""
+        """Return a launch's instruction and all that are fused into it, without opcodes that do no work (`IDLE`)."""
         return self._parts[launch.scheduled.name]
 
     def holder(self, instruction: Instruction) -> Launch | None:
@@ -66,7 +66,7 @@ class KernelParts:
         return self._holders.get(instruction)
 
     def hero(self, launch: Launch) -> Instruction:
-        """Return the most important instruction of a launch: the first by the order of `HEAVY`, or else its result."""
+        """Return the most important instruction of a launch: the first by the order of `HEAVY`, or else its root."""
         parts = self.parts(launch)
         for opcode in HEAVY:
             if heavy := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
@@ -90,7 +90,7 @@ class KernelParts:
         return any(value.is_root for value in search([launch.scheduled], lambda value: self._list_same(value, launch)))
 
     def arguments(self, launch: Launch) -> tuple[Instruction, ...]:
-        """Return the parameters of the surrounding computation that a launch reads."""
+        """Return the surrounding computation's parameters that a launch reads, directly or without a launch between."""
 
         def list_before(value: Instruction) -> tuple[Instruction, ...]:
             return self.module.operands(value) if self.holder(value) is None else ()
@@ -118,7 +118,7 @@ class KernelParts:
                 yield holder
 
     def _open(self, instruction: Instruction) -> Iterator[Instruction]:
-        """Return an instruction and all instructions that it fuses, without parameters and constants."""
+        """Return an instruction and all instructions that it fuses, without fused ones that do no work (`IDLE`)."""
 
         def list_fused(part: Instruction) -> Iterator[Instruction]:
             for callees in self.module.called(part) if is_fusion(part) else ():

@@ -50,7 +50,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch with its work and its memory traffic.
+    """One launch with its work, its memory traffic, its lines of Python and a lower bound on its time.
 
     Attributes:
         launch: The launch, with its number of runs.

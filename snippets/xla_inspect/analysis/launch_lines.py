@@ -34,7 +34,7 @@ class LaunchOrigin:
 
 
 def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, ...]:
-    """Return the expressions that a launch computes, sorted by line, with instructions without a line last.
+    """Return the expressions that a launch computes, each with its opcodes, by line; those without a line come last.
 
     An instruction that the compiler merged from several has the origin of one of them.
 

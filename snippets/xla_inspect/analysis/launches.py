@@ -190,7 +190,7 @@ def _walk(
 
 
 def _find_started(module: Module, instruction: Instruction) -> Instruction:
-    """Return the operation inside an asynchronous start, or the instruction itself if it is not asynchronous."""
+    """Return the operation in the computation that an asynchronous start calls, or else the instruction itself."""
     if instruction.opcode != "async-start" or instruction.wrapped:
         return instruction
     contents = [

@@ -49,7 +49,7 @@ def place_temporaries(assignment: BufferAssignment, live_ranges: LiveRanges) -> 
 
 
 def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
-    """Return the bytes that contain a live value at each position from 0 to `end`.
+    """Return the number of bytes that contain a live value, for each position from 0 to `end` (included).
 
     Values that share memory count once: the carry of a loop in each of its bodies, an in-place update, an argument that
     the result reuses, and an operand that the result overwrites. The bytes therefore never exceed those of the
@@ -256,7 +256,7 @@ class _Lines:
             self.position += 1
 
     def shape(self, text: str, offset: int, line: int | None = None) -> Shape:
-        """Read the shape that starts at this offset of the last line taken, or of another line."""
+        """Parse `text` as a shape; an error gives its place: `offset` in the last line taken, or in line `line`."""
         try:
             return read_shape(text)
         except ShapeProblemError as problem:

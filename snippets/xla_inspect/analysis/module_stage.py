@@ -31,13 +31,13 @@ _AXIS_SIZE = re.compile(r"=(\d+)")
 
 @dataclass(frozen=True)
 class Stage:
-    """The stage of compilation that a module comes from.
+    """The stage of compilation that a module comes from, with its number of devices and the kind of its shapes.
 
     Attributes:
         name: The stage; `none` if a failed compilation left no module.
         last_pass: The pass after which the module was dumped, or an empty string.
         devices: The number of devices of the program; 1 if the module shows none.
-        shapes: Whether the shapes are those of one device, or those of the whole program before partitioning.
+        shapes: Whether the shapes are those of one device, those of the whole program before partitioning, or unknown.
         has_launches: Whether the compiler has already decided which instructions are launched.
     """
 
@@ -60,11 +60,11 @@ class Stage:
         return "at an unknown stage" if self.name == "unknown" else self.name
 
     def join(self, program: str) -> str:
-        """Return a program's name, followed by the stage unless it is the last one."""
+        """Return a program's name, followed by the stage in parentheses unless the module is optimized or missing."""
         return program if self.name in {"optimized", "none"} else f"{program} ({self.title})"
 
     def explain(self) -> str:
-        """Return a sentence that explains the stage of the module and the meaning of its shapes."""
+        """Return a sentence about the stage and the shapes of a module that is not known to be the optimized one."""
         words = {
             "before the optimizations": "The module is the compiler's input",
             "between passes": "The module is from between two passes",
@@ -88,7 +88,8 @@ FINAL = Stage()
 def read_stage(text: str, file_stage: StageName | None) -> StageName:
     """Return the stage of a module from its text, or from its file's name if that decides.
 
-    The file's name decides if it says `between passes`, or if the text does not show the stage.
+    The file's name decides if it says `between passes`, or if the text does not show the stage. A file name that says
+    `optimized` for a module with global shapes gives `unknown`.
 
     Args:
         text: The module's text.

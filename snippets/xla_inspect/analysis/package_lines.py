@@ -79,7 +79,7 @@ class _Package:
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder in which the package is installed on this machine, or None."""
+        """The folder that contains the installed package, such as `site-packages`, or None if it is not installed."""
         try:
             spec = importlib.util.find_spec(self.name.partition(".")[0])
         # A name that is invalid or has no spec counts as a package that is not installed.

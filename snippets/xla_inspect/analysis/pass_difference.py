@@ -32,8 +32,8 @@ class PassDifference:
         old: The pass of the older compilation after which the modules differ, or an empty string.
         new: The pass of the newer compilation after which the modules differ, or an empty string.
         blamed: The pass that caused the difference, or an empty string.
-        maker: The pass of the newer compilation that produces the final number of the operations in question, or an
-            empty string if they cannot be counted in a module.
+        maker: The pass of the newer compilation that produces the final number of the operations in question; empty
+            if no operations were counted, or both compilations have the same number.
         pipeline: The pipeline of that pass, or of `new`.
     """
 
@@ -61,7 +61,8 @@ def find_difference(
     """Return the point at which two compilations of one program finally diverge.
 
     Two modules are equal if they compute the same result in the same way, regardless of the names of instructions and
-    the passes that ran. A difference that a later pass removes does not count.
+    the passes that ran. A difference that a later pass removes does not count. If a text cannot be parsed, the stage is
+    `unknown`.
 
     Args:
         old: The older compilation.
@@ -109,7 +110,7 @@ def _find_earlier(
 
 
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
-    """Return the pass that caused a difference: that of the older compilation, or that of the newer."""
+    """Return the pass that caused a difference: the one that changed only one compilation, or that ran first."""
     first, second = map(_spell, names)
     changing = [{_spell(change.name) for change in capture.passes} for capture in (old, new)]
     only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
@@ -182,7 +183,7 @@ def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], befor
 
 
 def _is_reordered(old: Module, new: Module) -> bool:
-    """Return whether two scheduled modules have their instructions in a different order of execution."""
+    """Return whether both modules are scheduled and the instructions of their entries are in different orders."""
     meanings = Meanings()
     orders = []
     for module in (old, new):

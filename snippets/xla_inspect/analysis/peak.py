@@ -189,7 +189,7 @@ class _Peak:
 
 
 def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placement]]]:
-    """Yield the values that share a range of memory, largest first, with the bytes that no larger value covers."""
+    """Yield, for each used range of an allocation, the bytes that no larger range covers, and the values in it."""
     by_allocation: dict[int, list[Placement]] = defaultdict(list)
     for row in rows:
         by_allocation[row.allocation].append(row)

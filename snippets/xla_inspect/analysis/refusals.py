@@ -171,7 +171,7 @@ def _read_size(text: str) -> int | None:
 
 
 def _quote(error: str) -> str:
-    """Return the first line of an error that contains more than the error's code, or an empty string."""
+    """Return the first line of an error that contains more than a code, or else its first line; empty without text."""
     lines = [line for line in map(str.strip, error.split("\n")) if line]
     # The first line may have only the code of the error.
     return next((line for line in lines if not line.endswith("Oom:")), lines[0] if lines else "")

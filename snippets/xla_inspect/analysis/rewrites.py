@@ -32,7 +32,7 @@ _CALL = re.compile(r"\bcall @(\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The removal of operations from a program by a pass or an earlier stage, or its absence.
+    """The stage that removed operations from a program (a pass or an earlier stage), or the fact that they remain.
 
     Attributes:
         by: The first stage without the operations: `Python` (the jaxpr), `JAX` (the StableHLO), `import` (the imported

@@ -72,7 +72,7 @@ def name_part(scopes: tuple[str, ...], function: str, depth: int) -> str:
 
 
 def join_alike(parts: Iterable[str]) -> dict[str, str]:
-    """Map each part to its group: parts that differ only in numbers share a pattern such as `block_*/mlp`."""
+    """Map each part to its group: parts whose scopes differ only in final numbers share a pattern, `block_*/mlp`."""
     alike: dict[str, list[str]] = {}
     # A dictionary removes duplicates but keeps the order, unlike a set.
     for part in dict.fromkeys(parts):

@@ -147,7 +147,7 @@ def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, t
 
 
 def compare_signatures(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
-    """Return the differences between two calls, those of one argument merged; `dropped` if there are none."""
+    """Return the differences between two calls, those of one kind and argument merged; `dropped` if none."""
     differences = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
     merged: dict[tuple[str, str], Difference] = {}
     for difference in differences:

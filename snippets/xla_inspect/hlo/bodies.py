@@ -110,7 +110,7 @@ class Bodies:
         self._take_right_side(body, name, line, is_root=is_root, nested=False)
 
     def take_unnamed(self, body: Body) -> None:
-        """Consume an instruction without a name, and add it as the root under the name of its computation.
+        """Consume an instruction without a name, and add it to `body` as the root, named like the computation.
 
         Raises:
             HloSyntaxError: The tokens have another form.

@@ -1,4 +1,4 @@
-"""The stack-frame tables at the start of HLO text, resolved to call chains in the user's Python code."""
+"""A reader of the stack-frame tables at the start of HLO text, which resolves them to call chains in Python code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_frames(tables: str) -> Mapping[int, tuple[Frame, ...]]:
     """Return the call chain of each stack frame by its number in the tables' text, innermost frame first.
 
     Raises:
-        HloSyntaxError: A row is malformed or refers to a missing row.
+        HloSyntaxError: A row is malformed, repeats a number or refers to a missing row, or a frame is its own caller.
     """
     reader, lines, index = Tables(), tables.split("\n"), 0
     while index < len(lines):

@@ -26,7 +26,7 @@ def infer_shape(
     attributes: Mapping[str, str],
     find_result: Callable[[str], str],
 ) -> str:
-    """Return the shape of an instruction as text, without a layout if it is the default one.
+    """Return the shape of an instruction's result as text, with a layout only if it follows from that of an operand.
 
     Args:
         opcode: The opcode of the instruction.

@@ -247,7 +247,7 @@ def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | 
 
 
 def _closing(text: str, opening: int, line: int) -> int:
-    """Return the offset of the bracket that closes the one at `opening`."""
+    """Return the offset of the bracket that closes the one at `opening`; raise `HloSyntaxError` if none does."""
     # Strings match as a whole, so a bracket inside a string is never seen here; a lone quote is an unclosed string.
     pairs = {")": "(", "]": "[", "}": "{"}
     stack: list[tuple[str, int]] = []

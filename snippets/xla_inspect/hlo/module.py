@@ -235,12 +235,12 @@ class Module:
 
     @property
     def entry_computation_layout(self) -> str | None:
-        """The shapes of the parameters and the result, with layouts, as written."""
+        """The shapes of the parameters and the result, with layouts, as written, or None."""
         return self.attributes.get("entry_computation_layout")
 
     @property
     def input_output_alias(self) -> str | None:
-        """The outputs that reuse a parameter's buffer, as written: `{ {0}: (0, {}, may-alias) }`."""
+        """The outputs that reuse a parameter's buffer, as written: `{ {0}: (0, {}, may-alias) }`; None without any."""
         return self.attributes.get("input_output_alias")
 
     @cached_property
@@ -261,7 +261,7 @@ class Module:
 
     @cached_property
     def callers(self) -> Mapping[str, tuple[Instruction, ...]]:
-        """The instructions that call each computation, by its name, in the order of the text."""
+        """The instructions that call each called computation, by the computation's name, in the order of the text."""
         callers: dict[str, list[Instruction]] = {}
         for instruction in self.walk():
             for name in instruction.called:

@@ -94,7 +94,7 @@ def spell(member: str) -> str:
 
 
 def resolve(text: str) -> tuple[str, str | None]:
-    """Return the opcode for a name in HLO text, and the opcode that it wraps if it is asynchronous.
+    """Return the opcode for a name in HLO text, and the opcode that it wraps if the name shortens `async-*`, or None.
 
     Text shortens an `async-start` around one instruction to that instruction's opcode: `slice-start` is
     `("async-start", "slice")`. `copy-start`, `all-reduce-start` and some others are separate opcodes

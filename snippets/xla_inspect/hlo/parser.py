@@ -272,7 +272,7 @@ class _Reader:
         fail(message, line, text, places[-1].start() if places else 0)
 
     def _find_line(self, instruction: Instruction, span: tuple[int, int]) -> int:
-        """Return the number of the last line that begins an instruction; nested computations repeat instructions."""
+        """Return the number of the last line in a span that begins an instruction; nested computations repeat some."""
         lines = [*enumerate(self._lines[slice(*span)], span[0] + 1)]
         numbers = [number for number, text in lines if text.strip() and instruction.text.startswith(text)]
         if not numbers:  # `instruction.text` has an extra instruction for a selected element

@@ -56,7 +56,9 @@ def read_windows(text: str) -> list[Window]:
 
 
 def read_padding(text: str, lengths: Sequence[int]) -> list[int]:
-    """Return the lengths of an operand's dimensions after `1_2x0_1_3`: padding before, after and between elements.
+    """Return the lengths of an operand's dimensions after padding, for a `padding` attribute such as `1_2x0_1_3`.
+
+    The numbers for each dimension are the padding before, after and (optionally) between its elements.
 
     Raises:
         ValueError: The numbers of parts and dimensions differ.

@@ -20,7 +20,7 @@ _PHI = frozenset({"while", "conditional"})
 
 @dataclass(frozen=True)
 class _Value:
-    """A value: its number, producer, tuple index in the result, color of its memory, and whether it merges values."""
+    """A value: its number, producer, tuple index in the producer's result, memory color, and if it merges values."""
 
     number: int
     instruction: Message
@@ -89,10 +89,11 @@ class _Result:
                 self._numbers.add(alias.source_buffer_id)
 
     def is_in(self, values: Sequence[_Value], *, is_live_out: bool) -> bool:
-        """Return whether an allocation with some values contains the result.
+        """Return whether the allocation that holds some values contains the program's result.
 
         The table of aliases does not contain instructions that only pass on a value, such as a bitcast or a call. Then
-        the result is in an allocation that outlives the program, if the result is an array or has the shape of a value.
+        an allocation that outlives the program (`is_live_out`) counts if the result is an array or has the shape of a
+        value.
         """
         if any(value.number in self._numbers for value in values):
             return True

@@ -27,7 +27,7 @@ def list_numbers(numbers: Sequence[int]) -> str:
 
 @form_of("Window")
 def write_window(window: Message) -> str:
-    """Return the text of a `Window` without default values: `{size=3x3 stride=2x2 pad=1_1x1_1}`."""
+    """Return the text of a `Window` without fields that have defaults only: `{size=3x3 stride=2x2 pad=1_1x1_1}`."""
     dimensions = window.dimensions
     fields = {
         "size": ([dimension.size for dimension in dimensions], None),
@@ -43,7 +43,7 @@ def write_window(window: Message) -> str:
 
 @form_of("PaddingConfig")
 def write_padding(config: Message) -> str:
-    """Return the text of a `PaddingConfig`: `1_1x0_2`, with a third number for interior padding."""
+    """Return the text of a `PaddingConfig`: `1_1x0_2`, with a third number each if any interior padding is not 0."""
     sides = [(side.edge_padding_low, side.edge_padding_high, side.interior_padding) for side in config.dimensions]
     count = 3 if any(inside for _, _, inside in sides) else 2
     return "x".join(join_numbers(side[:count], "_") for side in sides)

@@ -166,7 +166,10 @@ def form_of[Form: Callable[..., str]](name: str) -> Callable[[Form], Form]:
 
 
 def write_fields(message: Message, row: str) -> list[str]:
-    """Return the texts of a message's fields, such as `dimensions={0,1}`, by the row of an opcode or a message."""
+    """Return the texts, such as `dimensions={0,1}`, of the fields that a row of the table lists; empty without a row.
+
+    `row` is the name of the table's row: an opcode, a type of message or one of the table's own names.
+    """
     fields, texts = vars(message), []
     for prefix, field, key, form, mark in _read_row(row):
         # An unset field is absent from the message's dictionary; `?` also omits a field that is set to a false value.

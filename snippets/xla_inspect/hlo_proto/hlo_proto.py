@@ -23,7 +23,7 @@ class HloProto:
         name: The module's name.
         id: The module's number in the process that compiled it.
         text: The module as XLA prints it, with stack-frame tables.
-        buffers: The memory plan in the form of `buffer-assignment.txt`, or an empty string.
+        buffers: The memory plan in the form of `buffer-assignment.txt`, or an empty string if the bytes have no plan.
     """
 
     name: str
@@ -33,13 +33,13 @@ class HloProto:
 
 
 def read_hlo_proto(data: bytes | memoryview) -> HloProto:
-    """Read a module that was written with `--xla_dump_hlo_as_proto` or by `as_serialized_hlo_module_proto()`.
+    """Return the module in bytes from `--xla_dump_hlo_as_proto` or `as_serialized_hlo_module_proto()`.
 
     Args:
         data: The bytes of an `HloProto` or an `HloModuleProto`.
 
     Raises:
-        InspectError: The bytes are neither; the message has their actual kind and the position of the error.
+        InspectError: The bytes are neither, or broken; the message has their kind if it is known, or else the reason.
     """
     whole = bytes(data)
     try:
@@ -55,7 +55,7 @@ def read_hlo_proto(data: bytes | memoryview) -> HloProto:
 
 
 def _split(data: bytes) -> tuple[Message, Message | None]:
-    """Return the module and the memory plan, or None for a missing plan.
+    """Return the module and the memory plan in some bytes, or None for a missing plan; raise an error without a module.
 
     The first field is the module in an `HloProto`, the name in an `HloModuleProto`, and an `HloProto` in an
     `HloSnapshot`, so the contents of the first field decide the type of the message.

@@ -132,7 +132,7 @@ class InstructionText:
 
 
 def _list_names(numbers: Sequence[int], computation: Computation) -> list[str]:
-    """Return the names of instructions by id, each with `%`; raise `MalformedProtoError` for an absurdly long list."""
+    """Return the names of instructions by id, each with `%`; raise an error if they are longer than any real list."""
     names = [computation.find(number).name for number in numbers]
     if sum(map(len, names)) > _LONGEST:
         refuse(f"it names {len(names):,} instructions")
@@ -140,7 +140,7 @@ def _list_names(numbers: Sequence[int], computation: Computation) -> list[str]:
 
 
 def _find_operand(instruction: Message, computation: Computation) -> Message:
-    """Return the shape of an instruction's first operand, or of the first array in a tuple operand."""
+    """Return the shape of the first operand, or of the first array in a tuple operand; empty without operands."""
     operands = instruction.operand_ids
     shape: Message = computation.find(operands[0]).shape if operands else MESSAGES["ShapeProto"]()
     while shape.tuple_shapes:
@@ -149,7 +149,7 @@ def _find_operand(instruction: Message, computation: Computation) -> Message:
 
 
 def _write_operand_rules(instruction: Message, operand: Message) -> Iterator[str]:
-    """Yield the attributes that depend on the type of the first operand."""
+    """Yield the attribute that depends on the first operand's shape: a compare's total order or a permute's slices."""
     # A total order also places values that are not comparable, such as NaN. Types without such values always have a
     # total order, so XLA prints it only for the others.
     is_total = instruction.comparison_order == "TOTAL" or instruction.comparison_type == "FLOATTOTALORDER"

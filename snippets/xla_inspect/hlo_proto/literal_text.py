@@ -67,7 +67,7 @@ def _write_values(literal: Message) -> str:
 
 
 def _count_rows(sizes: Sequence[int]) -> int:
-    """Return the number of braces of an array, which ends at its first dimension of size 0."""
+    """Return the product of the sizes before the first 0, which bounds the number of braces in an array's text."""
     return math.prod(takewhile(lambda size: size > 0, sizes))
 
 
@@ -78,7 +78,7 @@ def _check_rank(sizes: Sequence[int]) -> Sequence[int]:
 
 
 def _find_strides(shape: Message) -> list[int]:
-    """Return the strides of the dimensions; the values of a literal are in the order of the shape's layout."""
+    """Return each dimension's stride in elements; a literal stores its values in the order of the shape's layout."""
     sizes, order = shape.dimensions, shape.layout.minor_to_major
     if sorted(order) != list(range(len(sizes))):
         # A layout that does not order all dimensions is missing or malformed; the default order is row-major.
@@ -146,7 +146,7 @@ def _round(value: float, form: str) -> float:
 
 
 def _read_values(literal: Message, kind: str, count: int) -> Sequence[Any] | None:
-    """Return the values of a literal; None if they were stripped, or are packed in an unknown way."""
+    """Return the values of a literal, or None if they were stripped or packed; raise an error if some are missing."""
     values: Sequence[Any] = vars(literal).get(f"{kind}s", ())
     if isinstance(values, bytes):
         values = _unpack(values, kind)

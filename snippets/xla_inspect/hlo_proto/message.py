@@ -124,7 +124,7 @@ class _Inner:
 
 
 def _find_attribute(field: Field) -> object:
-    """Return the default of a field in the class of its message, or its decoder."""
+    """Return the class attribute for a field: its decoder for a message or enumeration, otherwise its default value."""
     is_inner = field.kind in FIELDS or field.kind in VALUES
     return _Inner(field) if is_inner else () if field.repeated else _DEFAULTS.get(field.kind, 0)
 

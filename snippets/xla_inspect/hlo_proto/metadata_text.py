@@ -1,4 +1,7 @@
-"""The text of an instruction's origin, as XLA writes it (xla/hlo/ir/hlo_op_metadata.cc, hlo_original_value.cc)."""
+"""Writers of instructions' metadata, frontend attributes, original values and statistics, in the form of HLO text.
+
+The form is that of XLA (xla/hlo/ir/hlo_op_metadata.cc, hlo_original_value.cc).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def write_payload(payload: Message) -> str:
 
 
 def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
-    """Return the bytes of a payload; one with only an id first gets those of that number in the module's list."""
+    """Return a payload's bytes; if it has only an id, first store in it the bytes at that index of `payloads`."""
     if "value" not in payload and 0 <= payload.id < len(payloads) and "id" in payload:
         vars(payload)["value"] = payloads[payload.id]
     value: bytes = payload.value
@@ -51,9 +54,9 @@ def write_frontend(attributes: Message) -> str:
 
 @form_of("origin")
 def write_origin(instruction: Message) -> str:
-    """Return the text of the original instruction of each array in an instruction's result.
+    """Return the text of the original instruction of each array in an instruction's result, or an empty string.
 
-    The text is empty for a message of a jaxlib before 0.7, in which a different message had this name.
+    It is empty without this field and for a malformed one: before jaxlib 0.7, a different message had this name.
     """
     if "original_value" not in instruction:
         return ""
@@ -90,7 +93,11 @@ def _write_tree(tree: Mapping[int, Any]) -> str:
 
 
 def write_array(array: Message) -> str:
-    """Return the text of an `OriginalArrayProto`: an instruction of the imported program and a tuple index."""
+    """Return the text of an `OriginalArrayProto`: an instruction's name in the imported program and a tuple index.
+
+    Raises:
+        MalformedProtoError: The name is missing.
+    """
     if not array.instruction_name:
         refuse("an array of the program as given has no name")
     return f'"{array.instruction_name}"' + (f" {list_numbers(array.shape_index)}" if array.shape_index else "")

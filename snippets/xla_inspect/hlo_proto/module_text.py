@@ -115,7 +115,7 @@ class ModuleText:
 
 @form_of("HloInputOutputAliasProto")
 def write_aliases(table: Message) -> str:
-    """Return the text of the table of arguments whose memory results share."""
+    """Return the text of the results that share an argument's memory, `{ {0}: (1, {}, may-alias) }`, or nothing."""
     entries = []
     for entry in sorted(table.entries, key=lambda entry: [*entry.output_shape_index]):
         kind = (entry.kind if "kind" in entry else "MAY_ALIAS").lower().replace("_", "-")
@@ -126,7 +126,7 @@ def write_aliases(table: Message) -> str:
 
 @form_of("HloBufferDonorProto")
 def write_donors(table: Message) -> str:
-    """Return the text of the table of arguments whose memory the program may reuse freely."""
+    """Return the text of the arguments whose memory the program may reuse freely, `{ (0, {}) }`, or nothing."""
     rows = sorted((entry.parameter_number, [*entry.parameter_shape_index]) for entry in table.entries)
     return f"{{ {', '.join(f'({number}, {list_numbers(index)})' for number, index in rows)} }}" if rows else ""
 

@@ -31,7 +31,7 @@ _MESSAGES = (
 
 
 def name_kind(data: bytes) -> str:
-    """Return the kind of bytes that are not an XLA module, or an empty string if it is unknown."""
+    """Return the kind of bytes that are not an XLA module, such as `a ZIP archive`; empty if it is unknown."""
     if not data:
         return "empty"
     for start, name in _STARTS.items():
@@ -45,7 +45,7 @@ def name_kind(data: bytes) -> str:
 
 
 def _holds(data: bytes, field: int, inner: int, form: re.Pattern[str]) -> bool:
-    """Return whether the first message in a field has a name that matches a pattern."""
+    """Return whether the first message in field `field` has, in its own field `inner`, a name that matches `form`."""
     try:
         parts: Mapping[str, list[bytes]] = read_message(
             data, lay_out([Field(field, "parts", "message", repeated=True)])

@@ -38,7 +38,7 @@ def write_shape(shape: Message, *, layouts: bool = True) -> str:
 
 
 def number_items(items: Iterable[str]) -> str:
-    """Return items joined by commas, with a number at every fifth item, as XLA writes long lists."""
+    """Return items joined by commas, with a comment like `/*index=5*/` before every fifth, as XLA writes lists."""
     return "".join(
         item if not number else f", {item}" if number % _INTERVAL else f", /*index={number}*/{item}"
         for number, item in enumerate(items)

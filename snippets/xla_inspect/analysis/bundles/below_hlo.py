@@ -28,7 +28,7 @@ AROUND: Mapping[str, str] = {
 """The title on pages of each piece of code that is not a kernel, by libtpu's name of that code."""
 
 PACKED = "packed-bundles-post-ra"
-"""The step after which each cycle has one bundle, which is empty if the core waits; a later step merges those."""
+"""The step after which each cycle has one bundle, which is empty if the core waits; a later step merges empty ones."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class BundledKernel:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The numbers of (empty) bundles in libtpu's summary, and the HLO instructions that the bundles implement."""
+        """The summary by libtpu: the numbers of all and of empty bundles, and the HLO instructions in them."""
         return parse_schedule(self.low.schedule)
 
     @property

@@ -88,7 +88,7 @@ class BelowListing:
 
     @property
     def busiest(self) -> str:
-        """The unit with the largest used share of its slots, or an empty string if no slot is used."""
+        """The title of the unit with the largest used share of its slots, or an empty string if no slot is used."""
         unit = max(self.utilization, key=lambda name: self.utilization[name], default="")
         return unit if unit and self.utilization[unit] else ""
 

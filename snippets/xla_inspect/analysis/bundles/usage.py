@@ -76,7 +76,7 @@ class Utilization:
 
     @property
     def busiest(self) -> str:
-        """The unit with the largest used share of its slots, ignoring `PARTS`; an empty string if no slot is used."""
+        """The key of the unit with the largest used share of its slots, ignoring `PARTS`; empty if no slot is used."""
         unit = max((unit for unit in self.shares if unit in UNITS), key=lambda unit: self.shares[unit], default="")
         return unit if unit and self.shares[unit] else ""
 

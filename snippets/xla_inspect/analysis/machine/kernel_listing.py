@@ -44,7 +44,7 @@ class KernelListing:
         launch_shared: The bytes of shared memory that a launch requests in addition to those that the code declares,
             or None.
         resources: The resources of a GPU's kernel in the assembler's report; None without a report.
-        occupancy: The occupancy of a GPU's multiprocessor, or None without a report.
+        occupancy: The occupancy of a GPU's multiprocessor; None without a report, a launch or a described device.
         mix: Its instructions by kind, or None without machine code.
         vectors: The use of vector registers by a CPU's instructions; None without assembly of a CPU.
         ir_vectors: The number of instructions with each vector type in a CPU kernel's optimized LLVM IR.

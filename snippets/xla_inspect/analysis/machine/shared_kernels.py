@@ -20,7 +20,7 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
 
     The CPU compiler generates code once for fusions that compute the same, and names the code after one of them. For an
     operation of the runtime, such as a sort, it generates only the function that the operation applies, such as the
-    comparison.
+    comparison. All instructions inside a call marked with `SMALL_CALL` have that call's kernel.
 
     Args:
         module: The optimized module.

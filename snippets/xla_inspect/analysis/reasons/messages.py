@@ -36,11 +36,12 @@ class Message:
         pattern: The pattern of the whole text. The group `instruction` is the subject, groups that begin with `other`
             are one or several names, and `words` is the part with the compiler's own words. The sentence may contain
             any other group.
-        verdict: The decision, or the part of the log.
+        verdict: The outcome of its decision, or the `Part` that a message without a decision plays.
         sentence: The explanation, with named groups in braces; `{count:loop}` adds the noun, as in `1 loop`.
         place: The source of the message: a file of openxla/xla, or `libtpu`.
         clause: A short form of a refusal's sentence, to follow `does not fuse A into B, because `.
-        who: For a context, the origin of the following requests if it is not an instruction; `{asker}` in a sentence.
+        who: For a context, the words for the origin of the following requests if it is not an instruction, which
+            replace `{asker}` in their sentences.
         is_asked: Whether the requesting instruction is one of the decision's other instructions.
         is_subject: Whether the following messages have the same subject, as after a context or an attempt.
     """

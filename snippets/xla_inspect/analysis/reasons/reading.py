@@ -40,8 +40,8 @@ class Reasons:
 
     Attributes:
         decisions: The decisions, in order.
-        explained: The number of log lines that match a known message.
-        unexplained: The number of other log lines for each file, most frequent first.
+        explained: The number of log lines from the files in the message tables that match a known message.
+        unexplained: The number of other lines from each of these files, most frequent first.
         silent: The topics that the compiler never logs for the capture's target, each with an explanation.
     """
 
@@ -57,7 +57,7 @@ class Reasons:
         return self.explained / total if total else 1.0
 
     def about(self, *instructions: str) -> tuple[Decision, ...]:
-        """Return the decisions that involve at least one of the instructions."""
+        """Return the decisions that involve at least one instruction with one of these names."""
         names = {*instructions}
         return tuple(
             decision
@@ -127,7 +127,7 @@ class _Memory:
         return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)
 
     def tell(self, decision: Decision) -> bool:
-        """Return whether to report a decision: repeated attempts are reported once, but changes every time."""
+        """Return whether to report a decision, and record it: repeated attempts are reported once, changes always."""
         is_new = decision.topic not in REPEATED or decision.verdict == "done" or decision not in self.told
         self.told.add(decision)
         return is_new

@@ -75,7 +75,12 @@ class ValueFlow(ValueSources):
         return next((filling for filling in fillings if filling.loop is not None), maker)
 
     def feeds_backward(self, name: str, index: tuple[int, ...]) -> bool:
-        """Return whether an operation that differentiation added reads a value of the forward pass."""
+        """Return whether an operation of the backward pass reads an element of a named instruction's result.
+
+        Args:
+            name: The instruction's name; the result is False for an unknown name.
+            index: The tuple index of the element in its result.
+        """
         instruction = self._named.get(name)
         starts: list[Element] = [] if instruction is None else [(instruction, index)]
         return any(

@@ -61,7 +61,7 @@ class ValueSources:
         return self._shared[value, passing]
 
     def depends_on(self, value: Instruction, opcode: str) -> bool:
-        """Return whether a value is computed, directly or indirectly, from an instruction of some opcode."""
+        """Return whether an instruction of some opcode produces a value, or one from which the value is computed."""
         return any(source.opcode == opcode for source, _ in search([whole_of(value)], self._list_sources))
 
     def _list_sources(self, value: Element) -> list[Element]:
@@ -137,7 +137,7 @@ class ValueSources:
         return next(((operand, rest) for operand in self.module.operands(instruction)), None)
 
     def _find_carrier(self, instruction: Instruction) -> Instruction | None:
-        """Return the loop that carries the values of an instruction: itself, or the loop whose parameter it is."""
+        """Return the loop that carries an instruction's values: itself, or the loop whose parameter it is; or None."""
         caller = self.callers.get(instruction.computation) if instruction.opcode == "parameter" else instruction
         return caller if caller is not None and caller.opcode == "while" else None
 
