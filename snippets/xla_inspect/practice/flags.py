@@ -36,6 +36,7 @@ def given() -> dict[str, str]:
     """Return the values of the reader's flags by name, without the flag that `xla_inspect` sets itself.
 
     If the variable does not start with a dash, it is the name of a file of flags, which is the rule that XLA uses.
+    There are no flags if that file cannot be read.
     """
     text = os.environ.get(VARIABLE, "").strip()
     if text and not text.startswith("-"):
@@ -115,7 +116,7 @@ def _find_complaint(output: str) -> str:
 
 
 def _suggest(unknown: dict[str, str]) -> str:
-    """Return the known flags that resemble unknown ones, as the end of a sentence."""
+    """Return the end of a sentence: the known flags that resemble unknown ones, or advice if there are none."""
     # The witness must not read the wrong variable again, because XLA would end it before it prints the names.
     flag_names = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
     near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]

@@ -120,7 +120,7 @@ class Puzzle:
 
 
 GRIDS = {"tpu-v5e": "2x4"}
-"""The topology of eight devices for targets that need more than their number."""
+"""The topology of eight devices, for targets whose topology is more than the number of devices."""
 
 
 def _list_sizes(start: Capture) -> list[int]:
@@ -193,7 +193,7 @@ def compile_puzzle(module: ModuleType, name: str, target: str) -> Capture:
 
 
 def make_arguments(example: Any, seed: int, scale: float) -> Any:  # noqa: ANN401 - pytrees of shapes, and of arrays
-    """Return random arrays for shapes: float32 of standard deviation `scale`, or row numbers of the first one."""
+    """Return random arrays for shapes: float32 of standard deviation `scale`, or row numbers of the first array."""
     leaves, tree = jax.tree.flatten(example)
     rows = leaves[0].shape[0]
     arrays = [
