@@ -130,7 +130,7 @@ def name_value(value: Flow) -> str:
 
 
 def _input(source: Instruction, value: Flow) -> str:
-    """Return the label of an input: a parameter's name in Python and its size, or a small constant's value."""
+    """Return the label of an input: a parameter's name and size, a short constant's value, or another one's size."""
     index = "".join(f"{{{number}}}" for number in value.index)
     if source.opcode == "parameter":
         name = source.op_name or source.name

@@ -115,7 +115,7 @@ def describe_details(capture: Capture, *, code: bool = False, bundles: bool = Fa
 
 @contextmanager
 def _collecting_later() -> Iterator[None]:
-    """Pause the garbage collector: a large capture is millions of objects, none of them in a reference cycle."""
+    """Pause the garbage collector in the block: a large capture is millions of objects, none in a reference cycle."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
