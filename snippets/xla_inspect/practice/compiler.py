@@ -90,7 +90,7 @@ def require(target: Target) -> None:
 
 
 def options_for(target: Target) -> dict[str, str | int | bool]:
-    """Return options for a capture: a local GPU's, and the reader's values of options that captures would pin."""
+    """Return XLA options for a capture: those of a local GPU, and the reader's values of options that it would pin."""
     pinned, requested = pin_options(target), flags.given()
     options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
     for name in pinned:

@@ -29,13 +29,13 @@ _VALUE = re.compile(r"Couldn't interpret value (.*) for flag (\w+)")
 _FILE = re.compile(r'Could not open file "(.*?)" to read flags')
 
 TIMEOUT = 60
-"""The time limit of the other process in seconds; it usually takes a fifth of a second."""
+"""The time limit in seconds of the process that checks the flags; it usually takes a fifth of a second."""
 
 
 def given() -> dict[str, str]:
     """Return the values of the reader's flags by name, without the flag that `xla_inspect` sets itself.
 
-    If the variable does not start with a dash, it is the name of a file of flags, which is the rule that XLA uses.
+    If `XLA_FLAGS` does not start with a dash, it is the name of a file of flags, which is the rule that XLA uses.
     There are no flags if that file cannot be read.
     """
     text = os.environ.get(VARIABLE, "").strip()
@@ -58,7 +58,7 @@ def dump_folder() -> str:
 
 
 def check() -> None:
-    """Check that XLA accepts the variable, and that it has not read an older value.
+    """Check that XLA accepts `XLA_FLAGS`, and that this process has not read an older value of it.
 
     The check takes no time if the variable is not set, and a fifth of a second if it is.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction, Module
 
 SHOWN = 60
-"""The maximum number of characters of a literal."""
+"""The maximum number of characters in a result of `shorten`."""
 
 
 def count_categories(module: Module) -> Counter[str]:
@@ -127,7 +127,7 @@ def list_constants(module: Module) -> list[tuple[str, str, str]]:
 
 
 def shorten(literal: str) -> str:
-    """Return a literal, shortened to fit on one line."""
+    """Return a literal on one line, cut off so that it has at most `SHOWN` characters."""
     text = " ".join(literal.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 

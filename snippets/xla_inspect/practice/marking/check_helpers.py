@@ -236,7 +236,7 @@ def place_lines(instructions: Iterable[Instruction]) -> list[str]:
 
 
 def read_header(capture: Capture, *starts: str) -> list[str]:
-    """Return the parts of a module's first line that start with one of the texts."""
+    """Return the parts of the optimized module's first line that start with one of the texts."""
     return [part for part in re.split(r", (?=\w+=)", capture.after.partition("\n")[0]) if part.startswith(starts)]
 
 

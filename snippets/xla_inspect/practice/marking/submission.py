@@ -49,7 +49,7 @@ class Submission:
 
     @cached_property
     def given(self) -> ModuleType:
-        """The executed solution, whose definitions replace those of the file that the reader may have changed."""
+        """The executed solution as a module, for original definitions that the reader may have changed in the file."""
         return _execute(self.exercise.solution, f"given_{self.exercise.phase}_{self.exercise.name}")
 
     def companion(self, name: str) -> ModuleType:

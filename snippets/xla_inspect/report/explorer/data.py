@@ -186,7 +186,7 @@ def _describe(
 
 
 def _number_names(capture: Capture, last: PassState) -> dict[str, int]:
-    """Return the number of each instruction by its name in the optimized module, which may differ from the last."""
+    """Return the number of each instruction by its name in `capture.module`, which may differ from that in `last`."""
     pairs = compare_modules(last.module, capture.module).kept
     return {new.name: last.numbers[old] for old, new in pairs.items()}
 
