@@ -118,7 +118,7 @@ def _box(
 
 
 def summarise_opcodes(opcodes: Sequence[str]) -> tuple[str, ...]:
-    """Return a fusion's opcodes, repeated ones with their count, without those of `_PLUMBING` unless it has no others."""
+    """Return a fusion's opcodes, repeated ones with a count, without those of `_PLUMBING` unless it has no others."""
     # A fusion that only moves data consists of such opcodes alone and would otherwise have no summary.
     work = [opcode for opcode in opcodes if opcode not in _PLUMBING] or opcodes
     return tuple(opcode if count == 1 else f"{count} {opcode}" for opcode, count in Counter(work).items())
