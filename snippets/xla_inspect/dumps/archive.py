@@ -88,7 +88,7 @@ def open_archive(opener: Opener, title: str) -> Files:
 
 @contextmanager
 def reading(title: str) -> Iterator[None]:
-    """Convert errors raised while reading an archive into an `InspectError` that names the archive."""
+    """Convert any error in the block, which reads an archive, into an `InspectError` that names the archive."""
     try:
         yield
     except InspectError:
@@ -164,7 +164,7 @@ def _list_zip(opener: Opener, title: str, packed: int) -> Files:
 def _read_zip(
     opener: Opener, title: str, places: Mapping[str, zipfile.ZipInfo], names: Iterable[str], most: int
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the requested files of a zip file, which is opened once for all of them."""
+    """Yield the name and first `most` bytes of each requested file of a zip file, which is opened once for all."""
     with reading(title), opener() as file, zipfile.ZipFile(file) as archive:
         for name in names:
             with reading(f"{name} in {title}"), archive.open(places[name]) as one:
@@ -285,7 +285,7 @@ def _read_one(reader: Callable[[Iterable[str], int], Iterator[tuple[str, bytes]]
 def _read_tar(
     unpack: Unpack, title: str, places: Mapping[str, tuple[int, int]], names: Iterable[str], most: int
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the requested files of a tar file in their order in the archive, in one pass."""
+    """Yield the name and first `most` bytes of each requested file of a tar file, in the archive's order."""
     with reading(title), unpack() as meter:
         for name in sorted(names, key=lambda name: places[name]):
             start, size = places[name]

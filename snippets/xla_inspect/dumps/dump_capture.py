@@ -244,7 +244,7 @@ def _check_ranges(text: str) -> tuple[str, str]:
 
 
 def _read_memory(text: str) -> tuple[str, Memory, str]:
-    """Return the buffer assignment, the bytes that a device needs, and the reason if it cannot be parsed."""
+    """Return the buffer assignment, the bytes that a device needs, and ""; or empty values and the parser's error."""
     if not text:
         return "", Memory(0, 0, 0, 0, 0, 0), ""
     try:

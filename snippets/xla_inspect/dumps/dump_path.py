@@ -39,7 +39,7 @@ def _exists(path: str) -> bool:
 
 
 def _is_package(folder: Path) -> bool:
-    """Return whether a folder contains Python code and no file that XLA dumped."""
+    """Return whether a folder has no dumped file, but contains Python code or is next to a `.py` file of its name."""
     try:
         with os.scandir(folder) as entries:
             # A dump may have so many files that listing them all would take long.

@@ -10,7 +10,7 @@ _OPEN, _SHUT = "([{", ")]}"
 
 
 def list_arguments(header: str) -> tuple[str, ...]:
-    """Return the shapes of a module's arguments without layouts, or nothing if the line does not have them.
+    """Return the shapes of a module's arguments without layouts, or an empty tuple if the line lacks them.
 
     Args:
         header: The first line of a module's text, which may be truncated.

@@ -1,4 +1,4 @@
-"""A parser for the names of XLA's dump files, which give a file's module and its role."""
+"""A parser for the names of XLA's dump files, which give a file's module and, by their end, the file's contents."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _VERSION = re.compile(r"(?:^|\.)cl_\d+$")
 
 
 def split_name(rest: str) -> tuple[str, str] | None:
-    """Return a module's name and the file's role, or None if the file name does not show where the module's name ends.
+    """Return a module's name and the end of the file's name after it, or None if it is unclear where the former ends.
 
     Args:
         rest: The part of the file name after the module's number.
@@ -70,12 +70,12 @@ def strip_front(name: str) -> str:
 
 
 def drop_version(ending: str) -> str:
-    """Return a file's role without the version that a TPU's compiler puts in front of it."""
+    """Return the end of a file's name without the version (`cl_` and digits) that a TPU's compiler puts in front."""
     return re.sub(r"^cl_\d+\.", "", ending)
 
 
 def group_files(names: Iterable[str]) -> dict[tuple[str, str, int, str], dict[str, str]]:
-    """Return the files of each module, by role.
+    """Return the paths of the files of each module, by the end of the file's name.
 
     Args:
         names: Paths of files in a set.
@@ -109,7 +109,7 @@ def group_files(names: Iterable[str]) -> dict[tuple[str, str, int, str], dict[st
 def _share_out(
     files: Iterable[tuple[str, str]], folders: dict[str, list[tuple[str, str]]]
 ) -> dict[str, dict[str, str]]:
-    """Return the files with one module number by module name, because several processes may use the same number."""
+    """Return the files with one module number by module name and by the end of the file's name."""
     groups: dict[str, dict[str, str]] = {name: dict(inside) for name, inside in folders.items()}
     unsure: list[tuple[str, str]] = []
     for rest, path in files:

@@ -166,7 +166,7 @@ class Files:
         return self._entries[name].read(MOST_BYTES)
 
     def read_head(self, name: str, most: int) -> bytes:
-        """Return the first bytes of a file.
+        """Return the first bytes of a file, at most `most`.
 
         Raises:
             InspectError: The file cannot be read.
@@ -193,10 +193,10 @@ def is_gzip(data: bytes) -> bool:
 
 
 def unpack(data: bytes, most: int = MOST_BYTES) -> bytes:
-    """Return the decompressed contents of a gzip file, up to a maximum size.
+    """Return the decompressed contents of a gzip file.
 
     Raises:
-        InspectError: The data is not a gzip file, is damaged, or unpacks to more than any file that XLA writes.
+        InspectError: The data is not a gzip file, is damaged, or unpacks to more than `most` bytes.
     """
     try:
         with gzip.open(BytesIO(data)) as file:
@@ -290,7 +290,11 @@ def _reader(path: str) -> Callable[[int], bytes]:
 
 
 def _read_file(path: Path, most: int, *, follow: bool = False) -> bytes:
-    """Return the first bytes of a file, which may have become a link or a pipe since it was listed."""
+    """Return the first `most` bytes of a file.
+
+    Raises:
+        InspectError: The file cannot be read, or is now a pipe or (unless `follow`) a link.
+    """
     # Without this flag, opening a pipe would wait until something writes to it.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:

@@ -107,7 +107,7 @@ def renumber(text: str) -> str:
 
 
 def sort_code(pieces: Iterable[Code]) -> tuple[Code, ...]:
-    """Return the code sorted by kernel, then language."""
+    """Return the pieces of code, sorted by kernel, language and text."""
     # Compilers write kernels in parallel, so the order of the files has no meaning.
     return tuple(sorted(pieces, key=lambda code: (code.kernel, code.language, code.text)))
 

@@ -1,4 +1,4 @@
-"""The texts of one dumped module, by role."""
+"""The texts of one dumped module, by the end of the file's name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READ = (".txt", ".ll", ".ptx", ".mlir", ".pbtxt", ".textproto", ".hlo.pb", ".hl
 
 @dataclass
 class ModuleTexts:
-    """The contents of a module's files, by role.
+    """The contents of a module's files, by kind of file.
 
     Attributes:
         files: Texts by the part of the file's name after the module's name; an `HloProto` counts as a text.

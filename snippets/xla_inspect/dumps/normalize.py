@@ -40,7 +40,7 @@ class Frames:
         self._changes: dict[str, dict[str, str]] = {}
 
     def clean(self, text: str) -> str:
-        """Return a dumped module without its tables and run-dependent parts, with common ids.
+        """Return a dumped module without its tables and run-dependent parts, with this object's ids of its call chains.
 
         Tuple elements that the dump writes inline at their uses become instructions, as they are in the compiler.
         """

@@ -37,7 +37,7 @@ class Record:
     Attributes:
         runs: Every run of a pass, in order.
         seconds: The duration of each run, without the runs nested in it.
-        phases: The durations in seconds of the compile's other recorded phases, by name, in order.
+        phases: The durations in seconds of the phases (passes, `CHECKS`, `BETWEEN`), by name, in order.
         end: The time when the last pass ended, by the system's clock, or 0 if it is unknown.
     """
 
@@ -99,7 +99,7 @@ def add_files(record: Record, file_times: Mapping[str, float], end: float) -> di
 
 
 def complete(phases: Mapping[str, float], total: float) -> dict[str, float]:
-    """Return phases with the unrecorded time added, so that they sum to `total` seconds; no phases remain none."""
+    """Return phases with the rest of `total` seconds added as the phase `REST`, or no phases if there are none."""
     return {**phases, REST: max(total - sum(phases.values()), 0.0)} if phases else {}
 
 

@@ -89,7 +89,7 @@ def _guess_by_names(endings: Sequence[str], texts: str) -> str:
 
 
 def tells(ending: str) -> bool:
-    """Return whether a file may identify the hardware that a module was compiled for."""
+    """Return whether a file may identify a module's hardware, judged by the end of the file's name."""
     return bool(re.match(r"(?:gpu_target_config|target_arguments|topology)\.", ending) or ending.endswith(".ptx"))
 
 

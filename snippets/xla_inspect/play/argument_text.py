@@ -160,7 +160,7 @@ SHORT = {
         for bits in (2, 4, 8, 16, 32, 64)
     },
 }
-"""The name of each element type in HLO, by its name in NumPy."""
+"""The short name of each element type by its name in NumPy: as in HLO, but `i32` and not `s32` for `int32`."""
 
 
 def write_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Callable[..., Any]) -> str:

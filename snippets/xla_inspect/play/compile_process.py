@@ -99,7 +99,7 @@ def describe_whole(capture: Capture, seconds: dict[str, float]) -> dict[str, Any
 
 
 def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
-    """Return the explorer's data for a program that is not compiled yet, in the form of `describe_capture`."""
+    """Return the part of `describe_capture`'s data that a program has before it is compiled."""
     files = {file: number for number, file in enumerate(program.sources)}
     # Places are numbered in the order of their first use; -1 stands for lines without a place in the reader's files.
     places: dict[tuple[int, int], int] = {}

@@ -18,7 +18,7 @@ class Seen:
 
     Attributes:
         capture: The whole capture.
-        kernels: The number of kernel launches.
+        kernels: The number of launched instructions, including collectives and copies; each counts once.
         opcodes: The number of instructions of each opcode after the last pass.
     """
 

@@ -44,7 +44,7 @@ WARNING = 1.0
 """The process records the running lines this many seconds before its time limit."""
 
 LAST_WARNING = 0.3
-"""The same for code that never releases Python's lock, such as a loop in C, in seconds before the limit."""
+"""The seconds before the limit at which lines of code that never releases Python's lock (a loop in C) are recorded."""
 
 
 def run_edit(connection: Connection, memory: int) -> None:

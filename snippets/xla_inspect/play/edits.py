@@ -69,7 +69,7 @@ class Edit:
         return str(self.request["id"])
 
     def supersede(self) -> None:
-        """Make `answer` stop in its thread, because a newer edit replaces this one."""
+        """Make `answer` end early in its thread, because a newer edit replaces this one or it is stopped."""
         # The edit waits in another thread for messages, so a message is what wakes it.
         self.process.messages.put({"kind": "superseded"})
 

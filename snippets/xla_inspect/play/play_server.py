@@ -88,10 +88,10 @@ class PlayServer(http.server.ThreadingHTTPServer):
 
 
 def listen(port: int | None, pool: ProcessPool, start: Mapping[str, Any]) -> PlayServer:
-    """Return a server that has opened a port, or the next free one, and does not answer requests yet.
+    """Return a server that has opened the first free port of several, and does not answer requests yet.
 
     Args:
-        port: The first port to try; 0 for any free port.
+        port: The first port to try, by default `PORT`; 0 for any free port.
         pool: The processes that answer edits.
         start: The initial content of the page.
 

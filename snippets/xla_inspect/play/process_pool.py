@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
 STORED = 12
-"""The number of edits whose captures are stored for later requests of the page."""
+"""The maximum number of edits whose captures, and of programs whose arguments, are stored for later requests."""
 
 AT_ONCE = 8
 """The maximum number of edits that run at the same time, each for another page."""
@@ -144,7 +144,7 @@ class ProcessPool:
         return self._fork("edit_process:run_edit", self.limits.memory)
 
     def name_file(self) -> Path:
-        """Return the path of a new file for a capture."""
+        """Return an unused path for a capture, without creating the file."""
         return self.folder / "stored" / f"{next(self._numbers)}.gz"
 
     def learn(self, request: Mapping[str, Any], arguments: object) -> None:
@@ -199,7 +199,7 @@ class ProcessPool:
         return edit is not None
 
     def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the numbers, by target, of a stored edit with the same code, function, arguments and options."""
+        """Return the numbers, by target, of the latest edit with this code, function, arguments and options, or {}."""
         with self._lock:
             # The latest edit comes last, so the search starts at the end.
             for edit in reversed(self._edits.values()):
@@ -241,5 +241,5 @@ class ProcessPool:
 
 
 def choose_memory() -> int:
-    """Return the default memory limit in bytes: half of the machine's memory, but at most 8 GiB."""
+    """Return the default memory limit in bytes: half of the machine's memory, at most 8 GiB."""
     return min((count_memory() or 16 << 30) // 2, 8 << 30)

@@ -60,7 +60,7 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
 
 
 def _is_unwritten(submitted: Exercise) -> bool:
-    """Return whether the text still has a placeholder, so that running it would raise an error."""
+    """Return whether the text is valid Python with a placeholder left, so that running it would raise an error."""
     try:
         return bool(submitted.places)
     except SyntaxError:

@@ -80,7 +80,9 @@ def show_and_exit(
     show: Callable[[Paper, argparse.Namespace], int],
     arguments: Sequence[str] | None,
 ) -> int:
-    """Parse the arguments, run a command, and return its exit status; print the reader's errors without a traceback.
+    """Parse the arguments, run a command, and return its exit status, even after an error.
+
+    An `InspectError`, an `OSError` or an interrupt is printed on one line without a traceback; other errors are raised.
 
     Args:
         parser: The parser of the arguments.
@@ -143,7 +145,7 @@ def open_phase(paper: Paper, phase: Phase) -> None:
 
 
 def close_phase(paper: Paper, phase: Phase) -> None:
-    """Print the exercises of a phase, the command that marks them, and further reading."""
+    """Print the exercises of a phase and the commands that mark them, or where to get the files; then print links."""
     paper.heading("Your turn")
     listed = find_exercises(phase.name)
     if all(exercise.file.is_file() for exercise in listed):
@@ -164,7 +166,7 @@ def close_phase(paper: Paper, phase: Phase) -> None:
 
 
 def ask_reader(paper: Paper, question: str) -> str:
-    """Return the reader's answer to a question, or an empty string if no reader is at a terminal."""
+    """Print a question and return the reader's answer; without a reader at a terminal, only return an empty string."""
     if not (sys.stdin.isatty() and paper.stream.isatty()):
         return ""
     paper.stream.write(f"{question} ")
@@ -175,7 +177,7 @@ def ask_reader(paper: Paper, question: str) -> str:
 
 
 def read_text(name: str) -> str:
-    """Return one of the Markdown texts that the help and the pages share."""
+    """Return a shared text of help and pages by file name, as Markdown; outside a checkout, without `uv run`."""
     text = (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
     # An installed package has no project for `uv run`, so its commands are shown without it.
     return text if CHECKOUT else _WITH_UV.sub("", text)

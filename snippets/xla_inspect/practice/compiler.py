@@ -26,7 +26,8 @@ def start_jax() -> None:
     """Import and initialize JAX, which takes a few seconds the first time, with a progress message.
 
     Raises:
-        InspectError: XLA would end the process because of `XLA_FLAGS`, or no platform in `JAX_PLATFORMS` can be loaded.
+        InspectError: XLA would end the process because of `XLA_FLAGS`, the variable was set too late, or no platform in
+            `JAX_PLATFORMS` can be loaded.
     """
     flags.check()
     if jax_private.backends_started():
@@ -89,7 +90,7 @@ def require(target: Target) -> None:
 
 
 def options_for(target: Target) -> dict[str, str | int | bool]:
-    """Return the options for a capture: the device's, and the reader's values of options that captures would pin."""
+    """Return XLA options for a capture: those of a local GPU, and the reader's values of options that it would pin."""
     pinned, requested = pin_options(target), flags.given()
     options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
     for name in pinned:
@@ -101,7 +102,7 @@ def options_for(target: Target) -> dict[str, str | int | bool]:
 
 
 def compile_plainly(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> None:
-    """Compile a program as JAX does, with additional options, for the files that the compiler writes."""
+    """Compile a program as JAX does, with additional options, only to let the compiler write its dump files."""
     from xla_inspect.compilation import held_settings, lower
 
     with held_settings(program.project):
@@ -109,7 +110,7 @@ def compile_plainly(program: Program, target: Target, options: Mapping[str, str 
 
 
 def dump(target: Target, folder: Path, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `capture`
-    """Compile a function for a target, with the compiler's complete dump in a folder.
+    """Compile a function for a target, and let the compiler write its complete dump into a folder.
 
     Args:
         target: The target.

@@ -70,7 +70,7 @@ class DumpFile:
         path: The file's path.
         group: One of `GROUPS`.
         sort: The description of files of this sort.
-        said: The description of this file: for a module between two passes, the pass before it.
+        said: The description of this file: for a module between two passes the pass before it, otherwise `sort`.
         bytes: The file's size.
     """
 

@@ -107,7 +107,10 @@ class Equations:
         ]
 
     def name(self, atom: Any) -> str:  # noqa: ANN401 - a variable or a literal of JAX's
-        """Return the name of a value: the path of an input, `r3` for a result of equation 3, or a literal's number."""
+        """Return the name of a value: an input's path, a literal's number, or `r3` for a result of equation 3.
+
+        A result has the name `_` until `rows` has numbered the equations.
+        """
         if hasattr(atom, "val"):
             return str(atom.val)
         return self._names.get(atom, "_")
@@ -133,7 +136,7 @@ class Equations:
 
 
 def explain(primitive: str) -> str:
-    """Return a description of a primitive, or a reference that describes it."""
+    """Return a short description of a primitive by its name, or `see jax.lax` if `MEANINGS` lacks it."""
     return MEANINGS.get(primitive, "see jax.lax")
 
 

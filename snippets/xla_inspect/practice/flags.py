@@ -29,13 +29,14 @@ _VALUE = re.compile(r"Couldn't interpret value (.*) for flag (\w+)")
 _FILE = re.compile(r'Could not open file "(.*?)" to read flags')
 
 TIMEOUT = 60
-"""The time limit of the other process in seconds; it usually takes a fifth of a second."""
+"""The time limit in seconds of the process that checks the flags; it usually takes a fifth of a second."""
 
 
 def given() -> dict[str, str]:
     """Return the values of the reader's flags by name, without the flag that `xla_inspect` sets itself.
 
-    If the variable does not start with a dash, it is the name of a file of flags, which is the rule that XLA uses.
+    If `XLA_FLAGS` does not start with a dash, it is the name of a file of flags, which is the rule that XLA uses.
+    There are no flags if that file cannot be read.
     """
     text = os.environ.get(VARIABLE, "").strip()
     if text and not text.startswith("-"):
@@ -57,7 +58,7 @@ def dump_folder() -> str:
 
 
 def check() -> None:
-    """Check that XLA accepts the variable, and that it has not read an older value.
+    """Check that XLA accepts `XLA_FLAGS`, and that this process has not read an older value of it.
 
     The check takes no time if the variable is not set, and a fifth of a second if it is.
 
@@ -115,7 +116,7 @@ def _find_complaint(output: str) -> str:
 
 
 def _suggest(unknown: dict[str, str]) -> str:
-    """Return the known flags that resemble unknown ones, as the end of a sentence."""
+    """Return the end of a sentence: the known flags that resemble unknown ones, or advice if there are none."""
     # The witness must not read the wrong variable again, because XLA would end it before it prints the names.
     flag_names = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
     near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]

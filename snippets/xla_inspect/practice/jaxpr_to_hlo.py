@@ -34,7 +34,7 @@ class JaxprRow:
     """The HLO instructions of one equation, or of several equations that cannot be distinguished.
 
     Attributes:
-        equation: As in `r1 = sub pixels, 127.5`, or `NONE`.
+        equation: As in `r1 = sub pixels, 127.5`, several joined by `; `, or `NONE`.
         before: The instructions in the compiler's input.
         after: The instructions in the optimized module, inside and outside fusions.
     """
@@ -72,7 +72,7 @@ def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
 
 
 def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Instruction]]:
-    """Return the instructions by primitive and source line, without those that only call a fusion."""
+    """Return the instructions by primitive and source line, without fusions, inner parameters and reducers' bodies."""
     by_origin: dict[tuple[str, Place], list[Instruction]] = {}
     for instruction in module.walk():
         if is_fusion(instruction) or find_launch(module, instruction) is None:
@@ -100,7 +100,7 @@ def tell_after(capture: Capture, instructions: Iterable[Instruction]) -> str:
 
 
 def rows(capture: Capture, equations: Equations) -> list[tuple[str, str, str]]:
-    """Return a text row per equation: the equation, its instructions before, and those after with their kernels."""
+    """Return the rows of `set_beside` as texts: equation, instructions before, and those after with their kernels."""
     return [
         (row.equation, _count(instruction.opcode for instruction in row.before), tell_after(capture, row.after))
         for row in set_beside(capture, equations)

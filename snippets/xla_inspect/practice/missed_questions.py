@@ -50,7 +50,7 @@ class Repeat:
     def of_jaxpr(
         cls, function: Callable[..., jax.Array], question: str, equations: Equations, answer: int, because: str
     ) -> Repeat:
-        """Return a question that a function's jaxpr answers."""
+        """Return a question whose answer a function's jaxpr proves."""
         return cls(inspect.getsource(function), question, answer, because, equations.text, "jaxpr")
 
     @classmethod
@@ -64,7 +64,7 @@ class Repeat:
         *,
         whole: bool = False,
     ) -> Repeat:
-        """Return a question that the ENTRY computation of a function answers, or, if `whole`, its entire module."""
+        """Return a question whose answer a compiled function's ENTRY computation or, if `whole`, module proves."""
         module = capture.module
         texts = map(print_computation, module.computations if whole else (module.entry,))
         return cls(inspect.getsource(function), question, answer, because, "\n".join(texts), "hlo")
@@ -98,7 +98,7 @@ LARGE = models.shape(1024, 256)
 
 
 def gathered(x: jax.Array) -> jax.Array:
-    """Return x plus multiples of it, added in every second turn of a loop."""
+    """Return x plus multiples of it, added in every second iteration of a loop."""
     total = x
     for turn in range(4):
         if turn % 2:
@@ -127,17 +127,17 @@ IDLE = (
 
 
 def swing(x: jax.Array) -> jax.Array:
-    """Return a function of each element, without any other operation."""
+    """Return tanh(x) * sin(x) + exp(-x * x), computed for each element alone."""
     return jnp.tanh(x) * jnp.sin(x) + jnp.exp(-x * x)
 
 
 def normalize(x: jax.Array) -> jax.Array:
-    """Return each row over the root of its mean square."""
+    """Return each row, divided by the root of its mean square."""
     return x / jnp.sqrt(jnp.mean(x * x, axis=-1, keepdims=True))
 
 
 def stacked(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two matmuls, one after the other, with a relu between them."""
+    """Return relu(x @ w) @ v.T: two matmuls, with a relu between them."""
     return jax.nn.relu(x @ w) @ v.T
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BATCH, INPUT, HIDDEN, OUTPUT = 32, 64, 128, 16
-"""Sizes of the multilayer perceptron: examples in a batch, and numbers going in, between its layers and out."""
+"""Sizes of the multilayer perceptron: examples in a batch, and numbers of each example going in, inside, and out."""
 
 
 class Params(NamedTuple):
@@ -31,7 +31,7 @@ class Params(NamedTuple):
 
 
 def init(seed: int = 0) -> Params:
-    """Return parameters made from a seed: the same seed, the same numbers."""
+    """Return random weights and zero biases, which are the same for the same seed."""
     first, second = jax.random.split(jax.random.key(seed))
     return Params(
         jax.random.normal(first, (INPUT, HIDDEN)) / INPUT**0.5,
@@ -42,7 +42,7 @@ def init(seed: int = 0) -> Params:
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Apply two layers, a relu between them: f32[32,64] -> f32[32,16]."""
+    """Return x after two layers with a relu between them: f32[32,64] -> f32[32,16]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2
 
@@ -53,12 +53,12 @@ def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def classify(params: Params, pixels: jax.Array) -> jax.Array:
-    """Apply `mlp` to pixels from 0 to 255, scaled to -1 to 1 first."""
+    """Return `mlp` of pixels from 0 to 255, scaled to -1 to 1 first."""
     return mlp(params, (pixels - 127.5) / 127.5)
 
 
 def wasteful(params: Params, x: jax.Array) -> jax.Array:
-    """Return class probabilities, computed with many needless operations."""
+    """Return class probabilities, f32[32,16], computed with many needless operations."""
     x = x.T.T
     hidden = jnp.maximum((x - 0.0) @ params.w1 + params.b1 + 0.0, 0.0)
     scores = jnp.negative(jnp.negative(hidden @ params.w2 + params.b2))
@@ -76,7 +76,7 @@ def doubled(x: jax.Array) -> jax.Array:
 
 
 def decay(x: jax.Array) -> jax.Array:
-    """Return a damped wave: operations on elements, and nothing else."""
+    """Return a damped wave plus 0.5 * tanh(x): operations on elements, and nothing else."""
     return jnp.exp(-jnp.abs(x)) * jnp.cos(3.0 * x) + 0.5 * jnp.tanh(x)
 
 
@@ -99,7 +99,7 @@ PARAMS = Params(shape(INPUT, HIDDEN), shape(HIDDEN), shape(HIDDEN, OUTPUT), shap
 """Shapes of the parameters."""
 
 X, Y = shape(BATCH, INPUT), shape(BATCH, OUTPUT)
-"""Shapes of a batch, of what goes in and of what should come out."""
+"""Shapes of a batch of inputs, and of its expected outputs."""
 
 PREDICTED: dict[str, tuple[Callable[..., jax.Array], tuple[jax.ShapeDtypeStruct, ...]]] = {
     "decay": (decay, (shape(1024, 256),)),

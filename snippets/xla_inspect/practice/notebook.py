@@ -130,7 +130,7 @@ def find_exercise(key: str) -> Exercise:
 
 
 def read_pairs() -> dict[str, Any]:
-    """Return the recorded PyTorch examples with their JAX source, each as a `pair`, and PyTorch's `version`."""
+    """Return the recorded PyTorch examples with their JAX source as the list `pair`, and PyTorch's `version`."""
     return tomllib.loads((TEXTS / "pairs.toml").read_text(encoding="utf-8"))
 
 
@@ -202,7 +202,7 @@ def anchor(exercise: Exercise) -> str:
 
 
 def tell_solution(exercise: Exercise, remarks: Iterable[Remark] = ()) -> str:
-    """Return a solution and the results of its check, in Markdown."""
+    """Return, as Markdown, the solution of an exercise and the given remarks of its check."""
     remark_items = [
         "\n".join((f"* {remark.text}", *([f"\n{_fence_lines(remark)}"] if remark.lines else []))) for remark in remarks
     ]
@@ -242,7 +242,7 @@ def starter(exercise: Exercise) -> str:
 
 
 def without_docstring(text: str) -> str:
-    """Return the source of a module without its docstring."""
+    """Return the source of a module without its docstring and the comments for the linter and type checker."""
     first = ast.parse(text).body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     lines = text.split("\n")[(first.end_lineno or 0) if is_docstring else 0 :]

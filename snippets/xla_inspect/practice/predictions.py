@@ -74,7 +74,7 @@ class Forecast:
             expected = f"{expected}, not {answer[:20]!r}"
 
     def reveal(self, prediction: str, answer: int | str, because: str, name: str = "") -> None:
-        """Print the answer, whether the reader's prediction was right, and the reason.
+        """Print the answer, whether the reader's prediction was right, and the reason; record whether it was wrong.
 
         Args:
             prediction: The answer from `commit`.

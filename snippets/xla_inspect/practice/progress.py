@@ -17,7 +17,7 @@ _LOGGER = logging.getLogger("xla_inspect")
 
 @contextmanager
 def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Print a progress message; a terminal that can erase a line removes it at the end.
+    """Print a progress message; a terminal that can erase a line removes it at the end of the block.
 
     Args:
         what: The current activity, such as `starting JAX`.
@@ -33,7 +33,7 @@ def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def compiling(stream: TextIO | None = None) -> Iterator[None]:
-    """Print each program while it compiles; cached programs need no compilation and no message."""
+    """Print a progress message for each program that is compiled in the block; cached programs get none."""
     handler = _StatusLine(stream)
     level = _LOGGER.level
     _LOGGER.addHandler(handler)

@@ -60,7 +60,7 @@ class Prompt:
 
 class _Console(code.InteractiveConsole):
     def showtraceback(self) -> None:
-        """Write the error message without the stack frames and without the text after the first explanation.
+        """Write the type of the error and the first line of its message, without stack frames.
 
         Raises:
             KeyboardInterrupt: The reader interrupted the command, which is not an error in the line.

@@ -35,7 +35,7 @@ class Score:
 
 
 def list_scores() -> list[Score]:
-    """Return the scores of all puzzles on the targets that this machine can compile for."""
+    """Return the scores of all puzzles on each target of `SHOWN` that this machine can compile for."""
     rows = []
     for name, puzzle in PUZZLES.items():
         module = importlib.import_module(f"practice.solutions.puzzles.{name}")

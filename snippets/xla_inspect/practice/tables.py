@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction, Module
 
 SHOWN = 60
-"""The maximum number of characters of a literal."""
+"""The maximum number of characters in a result of `shorten`."""
 
 
 def count_categories(module: Module) -> Counter[str]:
@@ -35,7 +35,7 @@ def count_categories(module: Module) -> Counter[str]:
 
 
 def categories(before: Module, after: Module) -> list[tuple[str, int, int, str]]:
-    """Return a row per category: its name, the counts before and after, and the opcodes whose counts changed."""
+    """Return a row per category that occurs: name, counts before and after, and the opcodes whose counts changed."""
     counts = count_categories(before), count_categories(after)
     opcodes = before.opcode_counts(), after.opcode_counts()
     rows = []
@@ -73,13 +73,13 @@ def _name_work(launch: Launch) -> str:
 
 
 def describe_opcodes(opcodes: Iterable[str]) -> str:
-    """Return the opcodes that do work, in order of appearance with their counts, such as `2 multiply, add`."""
+    """Return the opcodes that do work, in order of appearance, such as `2 multiply, add`; `nothing else` for none."""
     counts = Counter(opcode for opcode in opcodes if opcode not in IDLE)
     return ", ".join(f"{count} {opcode}" if count > 1 else opcode for opcode, count in counts.items()) or "nothing else"
 
 
 def list_shared(capture: Capture) -> list[tuple[str, str, str]]:
-    """Return a row per kernel whose result several kernels read: its name, its result's shape, and the readers."""
+    """Return a row per kernel of ENTRY with several readers: its name, its result's shape, and the readers."""
     entry = capture.module.entry
     rows = []
     for launch in list_kernels(capture):
@@ -103,7 +103,7 @@ def _list_readers(entry: Computation, name: str) -> Iterator[str]:
 
 
 def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
-    """Return a row per instruction of ENTRY whose result is an array: its name, its shape, and its layout."""
+    """Return a row (name, shape, layout) per instruction of ENTRY whose result is an array, without constants."""
     return [
         (
             instruction.name,
@@ -127,7 +127,7 @@ def list_constants(module: Module) -> list[tuple[str, str, str]]:
 
 
 def shorten(literal: str) -> str:
-    """Return a literal, shortened to fit on one line."""
+    """Return a literal on one line, cut off so that it has at most `SHOWN` characters."""
     text = " ".join(literal.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
@@ -160,7 +160,7 @@ def name_pass(name: str, pipeline: str) -> str:
 
 
 def find_remover(capture: Capture, opcodes: Collection[str], goal: int) -> tuple[str, int]:
-    """Return the stage or pass that first reduced the number of some operations to a goal, and their final number.
+    """Return the stage or pass that first reduced some operations to a goal, or `no pass`, and their final number.
 
     An operation that two fusions compute counts twice, so the final number may be larger than an earlier one.
 

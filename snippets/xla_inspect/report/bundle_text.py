@@ -106,5 +106,5 @@ def _name_unit(unit: str) -> str:
 
 
 def write_bundles(kernel: BundledKernel) -> str:
-    """Return a kernel's bundles as the text that libtpu prints."""
+    """Return a kernel's bundles as the text that libtpu prints, or an empty string if there are none."""
     return kernel.low.bundles[kernel.bundles[0].start :].rstrip("\n") if kernel.bundles else ""

@@ -118,7 +118,7 @@ def _box(
 
 
 def summarise_opcodes(opcodes: Sequence[str]) -> tuple[str, ...]:
-    """Return the opcodes that characterize a fusion; an opcode that occurs more than once starts with its count."""
+    """Return a fusion's opcodes, repeated ones with a count, without those of `_PLUMBING` unless it has no others."""
     # A fusion that only moves data consists of such opcodes alone and would otherwise have no summary.
     work = [opcode for opcode in opcodes if opcode not in _PLUMBING] or opcodes
     return tuple(opcode if count == 1 else f"{count} {opcode}" for opcode, count in Counter(work).items())
@@ -130,7 +130,7 @@ def name_value(value: Flow) -> str:
 
 
 def _input(source: Instruction, value: Flow) -> str:
-    """Return the label of an input: a parameter's name in Python and its size, or a small constant's value."""
+    """Return the label of an input: a parameter's name and size, a short constant's value, or another one's size."""
     index = "".join(f"{{{number}}}" for number in value.index)
     if source.opcode == "parameter":
         name = source.op_name or source.name

@@ -163,7 +163,7 @@ def _lines(box: Box, room: int, *, large: bool) -> list[str]:
 
 
 def _labels(box: Box, room: int, *, large: bool) -> list[str]:
-    """Return shape and bytes of each value, in one line or else in two; in a large graph, return only the bytes."""
+    """Return shape and bytes of the first values (in a large graph only bytes), and the number of the others."""
     lines: list[str] = []
     for full, short in box.labels[:VALUES]:
         if large:

@@ -40,7 +40,7 @@ def arrange(count: int, edges: Sequence[tuple[int, int]], limit: int) -> Layers:
     Args:
         count: The number of nodes; edges go from smaller to larger numbers.
         edges: Pairs of nodes.
-        limit: The largest number of nodes in one row.
+        limit: The largest number of these nodes in one row, which may also have points of long edges.
     """
     layer = _layer(count, edges, limit)
     short_edges = _keep_short(edges, layer)
@@ -67,7 +67,7 @@ def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Seque
 
 
 def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Return the rows in the order with the fewest crossings, after sorting by mean neighbor places in sweeps."""
+    """Return the rows with the fewest crossings of all sweeps, which sort nodes in place by their neighbors' places."""
     above, below = _neighbours(sum(map(len, rows)), steps)
     # A sweep may also increase the crossings, so the best order so far is stored as a copy.
     best, fewest = [list(row) for row in rows], _count_crossings(rows, below)

@@ -109,22 +109,22 @@ def size(number: int) -> str:
 
 
 def by_model() -> str:
-    """Return the HTML tag after a number for a GPU's matmul whose tiles a cost model chose, without autotuning."""
+    """Return the note `by cost model` as HTML, for a number of a GPU's matmul whose tiles autotuning did not choose."""
     return f'<span class="by-model" data-exact="{_BY_MODEL}" tabindex="0">by cost model</span>'
 
 
 def code(text: str) -> str:
-    """Return `text` as inline code, safe in a table."""
+    """Return `text` as inline code in HTML, safe in a Markdown table, or an empty string for an empty text."""
     return f"<code>{escape(text)}</code>" if text else ""
 
 
 def escape(text: str) -> str:
-    """Escape `text` so that Markdown and HTML show it unchanged."""
+    """Return `text` with characters escaped so that Markdown and HTML show it unchanged."""
     return re.sub(r"""[\\`*_{}\[\]#!|~^&<>"']""", lambda match: f"&#{ord(match[0])};", text)
 
 
 def indent(text: str) -> str:
-    """Indent Markdown by one level, for the body of a tab or a fold."""
+    """Return Markdown indented by one level, for the body of a tab or a fold."""
     return re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
 
 

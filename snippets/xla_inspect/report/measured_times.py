@@ -23,8 +23,8 @@ class Measured:
         device: The name that the device reports.
         versions: The packages that compiled and ran the program, each with its version.
         seconds: The median time in seconds of a run of each kernel, by the name of its instruction, in launch order.
-        changed: For each sort of kernel, its launches in the measured program minus those in the capture, if the
-            numbers differ, which is due to autotuning.
+        changed: For each sort of launch whose number differs, which is due to autotuning, the launched instructions in
+            the measured program minus those in the capture; each counts once, however often it runs.
     """
 
     date: str
@@ -34,7 +34,7 @@ class Measured:
     changed: Mapping[str, int]
 
     def describe(self, listed: Collection[str]) -> dict[str, Any]:
-        """Return the measurement as JSON data, without the times of the kernels that are listed elsewhere.
+        """Return the measurement as JSON data; `others` has the seconds of only those kernels that are not in `listed`.
 
         Args:
             listed: The names of the kernels whose times are listed elsewhere.

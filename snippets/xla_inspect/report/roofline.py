@@ -183,5 +183,5 @@ def _intensity(launched: Launched) -> float:
 
 
 def _rate(launched: Launched) -> float:
-    """Return the largest possible operations per second of a launch."""
+    """Return the largest possible operations per second of a launch, or 0 if no bound is known."""
     return launched.work.flops / launched.bound.seconds if launched.bound else 0.0

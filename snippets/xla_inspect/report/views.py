@@ -1,4 +1,4 @@
-"""The views of a chapter: functions that take a capture and return Markdown."""
+"""The views of a chapter: functions that take captures and return Markdown."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def show_function(subject: Capture | Callable[..., object], *more: Capture | Cal
 
 
 def show_jaxpr(capture: Capture) -> str:
-    """Return the jaxpr as Markdown."""
+    """Return the jaxpr as Markdown; a long one is folded below its first lines."""
     return _long(capture.jaxpr, "jaxpr")
 
 
 def show_stablehlo(capture: Capture) -> str:
-    """Return StableHLO without locations as Markdown."""
+    """Return StableHLO without locations as Markdown; a long text is folded below its first lines."""
     return _long(capture.stablehlo, "stablehlo")
 
 
@@ -154,7 +154,7 @@ def show_kernels(capture: Capture) -> str:
 
 
 def show_code(capture: Capture) -> str:
-    """Return the generated code: the longest function of the text nearest to HLO, then every text folded."""
+    """Return generated code, or "": first lines of the longest function nearest to HLO, then every text folded."""
     # A GPU has Triton IR or HLO, so the LLVM IR before LLVM's passes adds little; it is shown only for the CPU.
     on_gpu = any(piece.language == "ptx" for piece in capture.code)
     offered = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))

@@ -27,7 +27,7 @@ _KEY = "traceEvents"
 
 
 def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
-    """Yield the complete events of a trace, and store the names of processes and threads in the source.
+    """Yield the events with a duration in a trace, and store the names of processes and threads in the source.
 
     Args:
         source: The trace.
@@ -45,7 +45,7 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
 
 
 def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | None:
-    """Return the event in a record of a trace, or None for a record of another kind."""
+    """Return the event in a record of a trace, or None for a record other than a complete event (`"ph": "X"`)."""
     start, duration = _number(record.get("ts")), _number(record.get("dur"))
     # Only complete events have a duration of their own.
     if record.get("ph") != "X" or start is None or duration is None:

@@ -87,7 +87,7 @@ class Source:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Convert any error while the file is read within the `with` block into an error about it, with a remedy.
+        """Convert errors in the `with` block about a damaged or unreadable file into an `InspectError` with a remedy.
 
         Raises:
             InspectError: The file cannot be read.

@@ -36,7 +36,8 @@ class Label:
 def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | None]) -> tuple[int, int]:
     """Write a profile as a labeled Chrome trace, and return the number of labeled events and of all events.
 
-    The rest of a Chrome trace stays unchanged. A file whose name ends in `.gz` is compressed.
+    Other records of a Chrome trace are copied, but fields outside its list of records are dropped. A file whose name
+    ends in `.gz` is compressed.
 
     Args:
         source: The profile.

@@ -23,7 +23,7 @@ _DEVICE = "/device:GPU"
 
 
 def find_columns(row: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Return the position of each column by its lower-case name, with its unit in nanoseconds.
+    """Return, by lower-case name, the position of each known column and the nanoseconds of its unit (1 if not a time).
 
     Args:
         row: A row of the file; the result is empty for a row that is not the header of a table with times and kernels.

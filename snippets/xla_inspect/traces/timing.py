@@ -55,7 +55,8 @@ class Timing:
     Attributes:
         file: The path of the profile.
         form: The format of the file, as in `Source.form`.
-        device: The kind of device that ran the work (`gpu`, `tpu` or `cpu`); empty if no event has an HLO name.
+        device: The kind of device that ran the work (`gpu`, `tpu` or `cpu`); empty if no event ran on
+            a device or has an HLO name.
         devices: The number of devices.
         programs: The number of programs of each module: a recompiled module has the same name.
         rows: The instructions and kernels by name, those with the longest time first.

@@ -8,5 +8,5 @@ EXAMPLE = (HEAD, HEAD, HEAD)
 
 
 def attend(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return attention with one head."""
+    """Return the output of attention with one head."""
     return jax.nn.softmax(q @ k.T / 8.0, axis=-1) @ v

@@ -7,7 +7,7 @@ EXAMPLE = ([jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 16, jax.ShapeDtypeStr
 
 
 def layer(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return one layer."""
+    """Return the output of one layer."""
     return jnp.tanh(x @ w)
 
 

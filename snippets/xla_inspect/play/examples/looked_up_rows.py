@@ -7,5 +7,5 @@ EXAMPLE = (jax.ShapeDtypeStruct((4096, 64), jnp.float32), jax.ShapeDtypeStruct((
 
 
 def look_up(table: jax.Array, ids: jax.Array) -> jax.Array:
-    """Return rows of a table."""
+    """Return the rows of a table with the numbers `ids`."""
     return jax.nn.one_hot(ids, table.shape[0]) @ table

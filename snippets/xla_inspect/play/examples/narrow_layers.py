@@ -8,5 +8,5 @@ EXAMPLE = (ROWS, WIDEN, ROWS)
 
 
 def layers(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers with a gelu between them."""
+    """Return the output of two layers with a gelu between them."""
     return jax.nn.gelu(x @ w) @ v

@@ -8,6 +8,6 @@ EXAMPLE = (CACHE, ROW, jax.ShapeDtypeStruct((), jnp.int32))
 
 
 def write_row(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
-    """Return the cache with one row replaced."""
+    """Return the cache with the row at `position` replaced."""
     here = jnp.arange(len(cache))[:, None] == position
     return jnp.where(here, row, cache)

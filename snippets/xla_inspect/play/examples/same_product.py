@@ -8,7 +8,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((32, 256), jnp.float32), WIDE, TALL)
 
 
 def last_state(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the last state of a recurrence."""
+    """Return the last state of a recurrence, f32[256]."""
 
     def turn(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + x @ (w @ v)), None

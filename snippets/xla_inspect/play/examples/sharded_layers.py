@@ -12,7 +12,7 @@ EXAMPLE = (
 
 
 def layers(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers with a gelu between them; each device holds an eighth of the weights."""
+    """Return the output of two layers with a gelu between them; each device holds an eighth of the weights."""
     w = jax.lax.with_sharding_constraint(w, P("model", None))
     v = jax.lax.with_sharding_constraint(v, P(None, "model"))
     return jax.nn.gelu(x @ w) @ v

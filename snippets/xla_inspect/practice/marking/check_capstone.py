@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["check_diagnose", "check_model"]
 
 FIRST, SECOND, FULL = (64, 48, 17, 64, 5), (50, 29, 64), (*(64,) * 63, 60, 4)
-"""The numbers of tokens in the pieces of three texts; the last text fills the memory."""
+"""The numbers of tokens in the pieces of three texts; the last text fills the memory, an array with a row per token."""
 
 TEXTS = {
     FIRST: "the memory after a text",
@@ -67,8 +67,8 @@ class Reading:
     """The results of a model that read the texts.
 
     Attributes:
-        memories: The memory after each text.
-        compiled: The programs that it compiled for each text, one line each.
+        memories: The memory after each text, an array with a row for each token.
+        compiled: For each text, a line for each program that was compiled while the model read it.
         step: The capture of its step for the first piece, which is the longest.
         name: The name of the step's function in those lines.
     """
@@ -80,12 +80,12 @@ class Reading:
 
     @property
     def of_step(self) -> list[str]:
-        """The compilations of only the step, for the first text."""
+        """The lines of `compiled` about the step itself, for the first text."""
         return [line for line in self.compiled[0] if line.startswith(f"compiled {self.name} for")]
 
 
 def check_model(submission: Submission) -> Iterator[Remark]:
-    """Yield remarks on the reader's model: the same memory as the slow model's, and none of its four faults."""
+    """Yield remarks on the reader's model: the same memory array as the slow model's, and none of its four faults."""
     where = submission.locate("step")
     slow = submission.companion("slow")
     layers = slow.make_layers()
@@ -112,7 +112,7 @@ def check_model(submission: Submission) -> Iterator[Remark]:
 
 
 def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) -> Reading:
-    """Let a model read the texts, and return the results.
+    """Let a model read the three texts while its calls of `step` are recorded, and return the results.
 
     Raises:
         WrongError: The model's `step` is not jitted, or `read` does not call it for each piece.
@@ -194,12 +194,12 @@ def _has_matmul(module: Module, instruction: Instruction) -> bool:
 
 
 def _fuses_matmuls(slow: Capture) -> bool:
-    """Return whether this machine's compiler uses a library that fuses matmuls with reductions (YNNPACK)."""
+    """Return whether the slow program was compiled with a library that fuses matmuls with reductions (YNNPACK)."""
     return "ynn_fusion" in slow.after
 
 
 def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Iterator[Remark]:
-    """Yield a remark on whether the memory, which may have more rows than `least`, is updated in place."""
+    """Yield a remark on whether the memory, an array of shape `least` or with more rows, is updated in place."""
     donations = list(after.module.aliases.values())
     same = [
         instruction

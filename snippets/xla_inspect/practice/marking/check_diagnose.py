@@ -31,11 +31,11 @@ _MADE = re.compile(r"\s*\(?\w+\[[^=]*\}?\s+[\w-]+\(")
 """The part of a line from the shape to the opcode, such as `f32[8]{0} add(`."""
 
 SCALES = (1.0, 1.0, 8.0)
-"""The standard deviations of the random numbers in each input."""
+"""The standard deviation of the random numbers in each of three inputs."""
 
 
 def check_diagnose(submission: Submission) -> Iterator[Remark]:
-    """Yield remarks on `FAULTS`, which lines of the dump must prove, then on `step`, in which none may remain."""
+    """Yield remarks on the reader's `FAULTS`, each with its proof in the dump; if all are right, also on `step`."""
     patient = submission.companion("patient")
     before = capture(patient.step, *patient.EXAMPLE, passes=False)
     diagnosis = [*_judge_faults(submission, before)]
@@ -101,7 +101,7 @@ def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
 
 
 def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
-    """Return the instructions of this machine's dump that match a text, or the reason why there are none.
+    """Return the instructions of this machine's dump that match a text, and the reason if there are none, otherwise "".
 
     A name, or a number in it, may come from another machine's dump, so a line whose name is not found is looked up by
     its shape and opcode.
@@ -127,7 +127,7 @@ def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
 
 
 def _is_like(answer: str, dump_line: str) -> bool:
-    """Return whether a line equals one of the dump up to its operands; metadata and spaces do not matter."""
+    """Return whether an answer without its name has the shape and opcode of a dump's line; the rest does not matter."""
     ours, theirs = (" ".join(line.partition("(")[0].split()) for line in (answer, dump_line.partition(" = ")[2]))
     return ours.removeprefix("= ") == theirs
 

@@ -35,7 +35,7 @@ _SHAPED = re.compile(r"ShapedArray\(([^()]*?)(, weak_type=True)?\)")
 
 @contextlib.contextmanager
 def compiles() -> Iterator[list[str]]:
-    """Collect a line for each program that JAX compiles in the block: the function's name and its arguments' shapes."""
+    """Yield a list that gets a line for each program compiled in the block: the function's name and argument shapes."""
     programs: list[str] = []
     logger, handler = logging.getLogger("jax"), _Compiles(programs)
     passing_on, level, disabled = logger.propagate, logger.level, logging.root.manager.disable
@@ -78,12 +78,12 @@ def random_places(*shape: int, seed: int, below: int) -> Any:  # noqa: ANN401 - 
 
 
 def shapes(*arguments: Any) -> Any:  # noqa: ANN401 - any pytrees
-    """Return arguments with each array replaced by its shape and dtype."""
+    """Return a tuple of the arguments, with each array replaced by its shape and dtype."""
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype), arguments)
 
 
 def say_shape(value: Any) -> str:  # noqa: ANN401 - whatever the reader returned
-    """Return the type of a value in the notation of jaxprs (`f32[4,8]`), or the name of its Python type."""
+    """Return the type of an array (`f32[4,8]`), of each array in a dict or tuple, or the name of a Python type."""
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return str(jax.core.ShapedArray(value.shape, value.dtype).str_short(short_dtypes=True))
     if isinstance(value, dict):
@@ -236,7 +236,7 @@ def place_lines(instructions: Iterable[Instruction]) -> list[str]:
 
 
 def read_header(capture: Capture, *starts: str) -> list[str]:
-    """Return the parts of a module's first line that start with one of the texts."""
+    """Return the parts of the optimized module's first line that start with one of the texts."""
     return [part for part in re.split(r", (?=\w+=)", capture.after.partition("\n")[0]) if part.startswith(starts)]
 
 
@@ -251,12 +251,12 @@ def count_kernels(capture: Capture) -> int:
 
 
 def count_launches(capture: Capture) -> int:
-    """Return the number of kernels that a call launches, including all iterations of loops with a known trip count."""
+    """Return how many kernels a call launches; a loop with an unknown trip count counts as one iteration."""
     return sum(kernel.runs or 1 for kernel in list_kernels(capture))
 
 
 def bytes_moved(capture: Capture) -> int:
-    """Return the bytes that a call reads and writes, including all iterations of loops with a known trip count."""
+    """Return how many bytes a call reads and writes; a loop with an unknown trip count counts as one iteration."""
     module = capture.module
     return sum(
         measure_traffic(module, launch.instruction).total * (launch.runs or 1) for launch in list_launches(capture)

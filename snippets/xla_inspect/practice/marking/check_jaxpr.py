@@ -184,7 +184,7 @@ def _outputs(jaxpr: core.Jaxpr) -> str:
 
 
 def _agree(function: Callable[..., Any]) -> bool:
-    """Return whether a function returns the same numbers as the original."""
+    """Return whether a function returns the same numbers as the original; False if it raises an error."""
     a, b = check_helpers.random(16, 8), check_helpers.random(8, 4, seed=1)
     try:
         return bool(jnp.allclose(function(a, b), _normal(a, b), rtol=1e-4, atol=1e-5))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.submission import Submission
 
 SCALES = (1.0, 1.0, 10.0)
-"""The standard deviations of the random numbers in each input."""
+"""The standard deviation of the random numbers in each of three inputs."""
 
 NEAR = 50
 """The fraction, 1 / 50, by which a score may exceed the best known one, since equivalent loops differ slightly."""

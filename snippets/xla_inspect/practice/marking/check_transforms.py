@@ -70,7 +70,7 @@ def check_per_example(submission: Submission) -> Iterator[Remark]:
 
 
 def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
-    """Yield remarks on `curve`: the right product, without a value as large as the Hessian and without its cost."""
+    """Yield remarks on `curve`: the right product, no value as large as the Hessian, no loop, and few operations."""
     curve, where = submission.function("curve"), submission.locate("curve")
     jaxprs = {}
     for size in (LARGE, SMALL):

@@ -17,7 +17,7 @@ LARGE = 64 * 1024
 """The minimum bytes of an array that counts as a fault."""
 
 ALIKE, ROUNDS = 4, 16
-"""The number of equal matmuls that counts as an unrolled loop, and the iterations that count as a loop over rows."""
+"""The least number of matmuls of equal shape for an unrolled loop, and of iterations for a loop over rows."""
 
 
 def _with_fusions(capture: Capture, instructions: list[Instruction]) -> list[Instruction]:
@@ -59,7 +59,10 @@ def _find_copies(capture: Capture) -> list[Instruction]:
 
 
 def _find_one_hots(capture: Capture) -> list[Instruction]:
-    """Return comparisons of numbers with positions, the fusions that contain them, and the matmuls that read them."""
+    """Return the comparisons with positions that make one-hot rows, their fusions, and the matmuls that read them.
+
+    The list is empty if no matmul reads such rows.
+    """
     proofs: list[Instruction] = []
     for computation in capture.module.computations:
         places = [

@@ -45,7 +45,7 @@ class Watch:
     """
 
     def __init__(self, exercises: tuple[Exercise, ...], folder: Path | None, paper: Paper) -> None:
-        """Start with the first exercise that was not right yet."""
+        """Start with the first exercise that is not right yet, or with the first of all."""
         self._exercises = exercises
         self._folder = folder
         self._paper = paper

@@ -260,7 +260,7 @@ def _write_line(option: str, name: str, folder: Path) -> str:
 
 
 def name_file(file: Path) -> str:
-    """Return a file's path relative to the working folder or to the project, or else its absolute path."""
+    """Return a file's path relative to the working folder or to its project, or else the unchanged path."""
     roots = (Path.cwd(), folders.find_project(file.parent))
     root = next((root for root in roots if root and file.is_relative_to(root)), None)
     return (file.relative_to(root) if root else file).as_posix()

@@ -39,7 +39,7 @@ def show_progress(paper: Paper, folder: Path | None = None) -> None:
 
 
 def list_exercises(paper: Paper, folder: Path | None = None) -> None:
-    """Print all exercises, each with its state, name, minutes, level and title."""
+    """Print all exercises (state, name, minutes, level and title), the progress, and the exercise to continue with."""
     logbook, exercises = Logbook(folder), find_exercises(ALL, folder)
     rows = [
         (
@@ -86,7 +86,7 @@ def show_hint(paper: Paper, name: str, folder: Path | None = None) -> None:
 
 
 def show_solution(paper: Paper, name: str, folder: Path | None = None) -> None:
-    """Print the solution of an exercise.
+    """Print the solution of an exercise and its lesson.
 
     Raises:
         InspectError: There is no such exercise, or its solution is missing.
@@ -115,6 +115,6 @@ def tell_where_to_go(paper: Paper) -> None:
 
 
 def _choose(name: str, folder: Path | None) -> Exercise:
-    """Return the exercise of that name; of several, the first that was not right yet."""
+    """Return the exercise of that name; of several, the first that is not right yet, or the first of all."""
     exercises = find_exercises(name, folder)
     return Logbook(folder).find_open(exercises) or exercises[0]

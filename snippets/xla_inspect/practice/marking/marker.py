@@ -54,7 +54,7 @@ def run_marking(
 
     Returns:
         0 if all exercises are right, 1 if any is wrong, else 3 if any is not written yet; 2 if there is no exercise of
-        that name.
+        that name, or the folder has no exercises.
     """
     paper = paper or open_paper()
     try:

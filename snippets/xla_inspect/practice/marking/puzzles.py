@@ -114,13 +114,13 @@ class Puzzle:
         return self.instead if targets.find_target(self.target).obstacle else self.target
 
     def place(self, target: str) -> str:
-        """Return a target with as many devices as the puzzle needs."""
+        """Return the name of a target with as many devices as the puzzle needs, such as `cpu:8`."""
         _, _, devices = self.target.partition(":")
         return f"{target}:{GRIDS.get(target, devices)}" if devices else target
 
 
 GRIDS = {"tpu-v5e": "2x4"}
-"""The topology of eight devices for targets that need more than their number."""
+"""The grid of eight devices, for targets that are named with a grid instead of a number of devices."""
 
 
 def _list_sizes(start: Capture) -> list[int]:
@@ -193,7 +193,7 @@ def compile_puzzle(module: ModuleType, name: str, target: str) -> Capture:
 
 
 def make_arguments(example: Any, seed: int, scale: float) -> Any:  # noqa: ANN401 - pytrees of shapes, and of arrays
-    """Return random arrays for shapes: float32 of standard deviation `scale`, or row numbers of the first one."""
+    """Return random arrays for shapes: float32 of standard deviation `scale`, or row numbers of the first array."""
     leaves, tree = jax.tree.flatten(example)
     rows = leaves[0].shape[0]
     arrays = [

@@ -44,7 +44,7 @@ class Sandbox:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process."""
+        """End the process, and delete its temporary folder."""
         self._end()
         self._folder.cleanup()
 
@@ -106,7 +106,7 @@ class Sandbox:
         return self._process
 
     def _bury(self, process: Child, exercise: Exercise) -> ExerciseVerdict:
-        """Return the verdict on a file that ended the process or exceeded the time limit."""
+        """Return the verdict on a file that ended the process or exceeded the time limit, and end the process."""
         file = name_file(exercise.file)
         stacks = self._stacks.read_text(encoding="utf-8", errors="replace") if self._stacks.is_file() else ""
         self._stacks.unlink(missing_ok=True)

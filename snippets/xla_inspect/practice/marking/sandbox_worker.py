@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
 
 _find_checks = lazy_names(__name__)
-"""Function that returns the module that checks the exercises of a phase."""
+"""Function that returns the module of a phase's checks by its name, such as `check_hlo`."""
 
 PRINTED = 5
 """The maximum number of stored lines of a file's output."""
@@ -47,10 +47,14 @@ WATCHED = ("builtins", "logging", "math", "numpy", "jax", "jax.lax", "jax.nn", "
 
 
 class Noise(io.TextIOBase):
-    """A stream that collects a file's output with the lines that print it.
+    """A text stream that counts the lines of a file's output and stores the first `PRINTED` of them.
 
     Args:
         file: The reader's file.
+
+    Attributes:
+        said: The stored lines, each after the number of the line of the file that printed it.
+        count: The number of all lines.
     """
 
     def __init__(self, file: Path) -> None:
@@ -66,7 +70,7 @@ class Noise(io.TextIOBase):
         return True
 
     def write(self, text: str, /) -> int:
-        """Store the first lines of the output, each with the line of the file that printed it."""
+        """Count the complete lines of a text, and store the first ones; return the length of the text."""
         self._current += text
         *whole, self._current = self._current.split("\n")
         for line in whole:

@@ -49,11 +49,11 @@ class Submission:
 
     @cached_property
     def given(self) -> ModuleType:
-        """The original definitions of the file, taken from the solution, in case the reader has changed them."""
+        """The executed solution as a module, for original definitions that the reader may have changed in the file."""
         return _execute(self.exercise.solution, f"given_{self.exercise.phase}_{self.exercise.name}")
 
     def companion(self, name: str) -> ModuleType:
-        """Return the original version of a module that belongs to the exercise."""
+        """Return the original version of a module next to the exercise's file, executed anew at each call."""
         folder = self.exercise.originals or self.exercise.folder
         return _execute(folder / self.exercise.phase / f"{name}.py", f"given_{self.exercise.phase}_{name}")
 

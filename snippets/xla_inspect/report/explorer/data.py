@@ -115,7 +115,7 @@ def describe_details(capture: Capture, *, code: bool = False, bundles: bool = Fa
 
 @contextmanager
 def _collecting_later() -> Iterator[None]:
-    """Pause the garbage collector: a large capture is millions of objects, none of them in a reference cycle."""
+    """Pause the garbage collector in the block: a large capture is millions of objects, none in a reference cycle."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -186,7 +186,7 @@ def _describe(
 
 
 def _number_names(capture: Capture, last: PassState) -> dict[str, int]:
-    """Return the number of each instruction by its name in the optimized module, which may differ from the last."""
+    """Return the number of each instruction by its name in `capture.module`, which may differ from that in `last`."""
     pairs = compare_modules(last.module, capture.module).kept
     return {new.name: last.numbers[old] for old, new in pairs.items()}
 

@@ -199,7 +199,7 @@ def stage_data(  # noqa: PLR0913 - each argument selects one more thing to show
 
 
 def stage_details(capture: Capture, folder: Path, *, code: bool = False, bundles: bool = False) -> str:
-    """Write the data that the explorer loads on demand, code and reasons, and return the file's name."""
+    """Write the data loaded on demand (code, reasons) into a folder unless it is there, and return the file's name."""
     options = f"details {code} {bundles}"
     name = f"{hash_capture(capture, options=options)}.json"
     return _stage(folder, name, lambda: describe_details(capture, code=code, bundles=bundles))
@@ -240,7 +240,7 @@ def _seal(name: str, body: bytes) -> str:
 def hash_capture(
     capture: Capture, donated: Capture | None = None, times: Path | None = None, *, options: str = ""
 ) -> str:
-    """Return the name of a capture's data: a hash of all input and of the code that writes the data.
+    """Return the stem of a capture's data file: 16 digits of a hash of all input and of the code that writes it.
 
     Args:
         capture: The capture.

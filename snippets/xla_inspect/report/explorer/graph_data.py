@@ -127,7 +127,7 @@ def _chain(below: Mapping[int, int], node: int) -> Iterator[int]:
 
 
 def list_called(module: Module, instruction: Instruction) -> Iterator[str]:
-    """Yield the names of the computations that an instruction calls, directly or indirectly, callers first."""
+    """Yield the names of the computations that an instruction calls, also indirectly, callers first; some repeat."""
     for name in instruction.called:
         yield name
         for inner in module.computation(name):

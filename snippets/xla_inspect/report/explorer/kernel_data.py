@@ -40,8 +40,8 @@ def describe_kernels(
           explains their absence.
         - `kinds`: the name of each sort.
         - `statement`: the limits of the model.
-        - `measured`: `date`, `device`, `versions`, `others` (measured launches with names that are not listed here)
-          and `changed` (for each sort of kernel the number of additional launches), or null.
+        - `measured`: `date`, `device`, `versions`, `others` (seconds of measured kernels that are not in `launches`, by
+          name) and `changed` (see `Measured`), or null.
     """
     launches = model_launches(capture)
     hardware = find_hardware(capture.target)

@@ -115,7 +115,7 @@ def _list_rows(state: PassState) -> Iterator[tuple[str, str]]:
 
 
 def _choose(states: Sequence[_StateSummary], chosen: str | int) -> int:
-    """Return the number of the chosen state, or -1 if there is no such state."""
+    """Return the number of the state chosen by pass name or number (at most the last), or -1 for an unknown name."""
     if isinstance(chosen, int) or chosen.isdecimal():
         return min(int(chosen), len(states) - 1)
     return next((at for at, state in enumerate(states) if chosen and state.name == chosen), -1)

@@ -61,7 +61,7 @@ def embed_programs(
 
 
 def describe_index(programs: Mapping[str, Recorded], times: str = "", *, bundles: bool = False) -> dict[str, Any]:
-    """Return the index of recorded programs that `recorded_compiler.js` reads, and stage their code and data.
+    """Return the index that `recorded_compiler.js` reads, without programs that have no capture, and stage their data.
 
     Args:
         programs: The programs, as for `embed_programs`.

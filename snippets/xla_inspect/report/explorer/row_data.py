@@ -37,7 +37,7 @@ class RowTable:
         self.rooted: dict[int, int] = {}
 
     def add(self, name: str, *, is_entry: bool, rows: Sequence[Row]) -> None:
-        """Add a computation to the state.
+        """Add a computation to the current state.
 
         Args:
             name: The name of the computation.

@@ -100,7 +100,7 @@ _STAGES = ("before", "after", "passes", "buffers", "live_ranges")
 
 
 def _show(capture: Capture) -> str:
-    """Return the module before and after the passes and its pictures as HTML, for browsers without JavaScript."""
+    """Return the modules and pictures as HTML for browsers without JavaScript, or a note if the texts are too long."""
     where = html.escape(title(capture.target))
     # Two copies of a large module would make the page slow, also for readers with JavaScript.
     if len(capture.before) + len(capture.after) > LARGE:
