@@ -46,7 +46,7 @@ class Snapshots:
         self._counts = {key: number for key, number in self._counts.items() if not key.startswith(f"{test} ")}
 
     def find(self, key: str) -> Record | None:
-        """Return the record with a key, or None.
+        """Return the record that the file has for a key, or None; in update mode, the file is not read.
 
         Raises:
             InspectError: The file is not a file of records, or has another format.
