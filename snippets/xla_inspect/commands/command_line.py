@@ -103,7 +103,11 @@ def complete(words: Sequence[str]) -> list[str]:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed options of a command line; `subject` may end with `run`, a script and its own arguments."""
+    """Return the parsed options of a command line; `subject` may end with `run`, a script and its own arguments.
+
+    Raises:
+        SystemExit: The words are invalid, or ask for the help or the version.
+    """
     # argparse would read the options of a script as options of the command, so the script's words are added afterwards.
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     parser, subparser = build_parser(words[0] if words else "")
@@ -220,7 +224,7 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
     """Return the parser of the command line, and that of the chosen subcommand.
 
     Args:
-        chosen: The subcommand of the command line. Only its module is imported.
+        chosen: The subcommand. Only its module is imported. If there is none, both results are the whole parser.
     """
     parser = _FirstScreen(
         prog="xla-inspect",
