@@ -36,7 +36,7 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 # Many claims are about the same program, so its captures are shared.
 @cache
 def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
-    """Return the captures, by target, of the program in the module `programs.NAME`, or of its program `member`."""
+    """Return the captures, by target, of a program of `snippets/programs`: the module `name`, or its entry `member`."""
     member_program = list_program_members(importlib.import_module(f"programs.{name}"), name)[member]
     return capture_all(member_program.function, *member_program.example, targets=targets)
 

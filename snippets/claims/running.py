@@ -79,7 +79,7 @@ def disabled_jit_is_eager() -> Finding:
 
 
 def _double() -> Callable[..., jax.Array]:
-    """Return a function that has never been compiled."""
+    """Return a new jitted function that multiplies its arguments and has never been compiled."""
     return jax.jit(lambda x, by=2.0: x * by)
 
 

@@ -81,6 +81,8 @@ def _is_dump(word: str) -> bool:
 def complete(words: Sequence[str]) -> list[str]:
     """Return the words of a command line, with `summary` in front if there is no command; `--help` if it is empty.
 
+    `help NAME` becomes `NAME --help`.
+
     Raises:
         InspectError: The first word is neither a command nor a possible subject.
     """
@@ -207,7 +209,7 @@ class _FirstScreen(Parser):
     """The parser of the whole command, whose help lists subcommands in groups."""
 
     def format_help(self) -> str:
-        """Return a description, three examples, and the subcommands in groups."""
+        """Return the usage, a description, three examples, the subcommands in groups, and the exit statuses."""
         commands = list_questions()
         lines = [USAGE, f"{self.description}\n", EXAMPLES]
         for title, names in GROUPS.items():

@@ -52,7 +52,7 @@ class Diagnosis(Answer):
     Attributes:
         versions: The installed version of each package that contains a compiler.
         targets: The availability of targets, by kind.
-        troubles: The problems, the most severe first.
+        troubles: The problems: first version conflicts, then environment variables, then failed compilations.
         cache: The folder of the capture cache, or an empty string if it is off.
         cache_bytes: The size of the cache.
     """

@@ -43,7 +43,7 @@ class CodeChange:
         target: The target.
         share: The share of operations that only one release has at the same loop depth, from 0 to 1, with operations in
             loops weighted more.
-        deepest: The depth of the innermost loop, before and after.
+        deepest: The depth of the most deeply nested loop, before and after.
         operations: The change in the number of each operation.
     """
 
