@@ -30,7 +30,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options `--xla-update` and `--xla-require-targets`, after `_choose_platform`."""
+    """Choose JAX's platform (see `_choose_platform`), and add `--xla-update` and `--xla-require-targets`."""
     _choose_platform()
     group = parser.getgroup("xla-inspect", "assertions about compiled programs")
     group.addoption("--xla-update", action="store_true", help="record what the programs of `hlo` are compiled to")
@@ -45,13 +45,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # pytest-xdist starts its processes in the same hook, so this one must come first.
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Undo the choice of JAX's platform before pytest-xdist starts its processes, which make the choice themselves."""
+    """In the main process of pytest-xdist, undo the choice of JAX's platform, which its worker processes make again."""
     if getattr(session.config.option, "dist", "no") != "no" and not hasattr(session.config, "workerinput"):
         _leave_platform()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Start JAX with the user's settings if a collected test uses `hlo`, so that the tests' order does not matter."""
+    """If a collected test uses `hlo`, start JAX with the user's settings, and undo the plugin's choice of a platform.
+
+    Otherwise, the order of the tests would decide with which settings JAX starts.
+    """
     needs_hlo = any("hlo" in getattr(item, "fixturenames", ()) for item in session.items)
     if needs_hlo and not session.config.option.collectonly:
         with _lent_environment(session.config):

@@ -22,7 +22,7 @@ LIVE = {"A": (1, 2), "B": (1, 3), "C": (2, 3), "D": (3, 5)}
 
 
 def memory_is_reused() -> Finding:
-    """Check that results that are not needed at the same time share memory."""
+    """Return the finding on the claim that results that are not needed at the same time share memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         shared = _shared(capture)
@@ -33,7 +33,7 @@ def memory_is_reused() -> Finding:
 
 
 def disjoint_ranges_share() -> Finding:
-    """Check that only values with disjoint live ranges share a memory location, and that some do."""
+    """Return the finding on the claim that some values share a memory location, all with disjoint live ranges."""
     captures = program("transformer_block")
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -58,7 +58,7 @@ def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
 
 
 def reuse_is_aliasing() -> Finding:
-    """Check that memory is reused, and that this is called aliasing."""
+    """Return the finding on the claim that memory is reused, and that this is called aliasing."""
     alias = program("transformer_block")["cpu"]
     expect(_donated().memory.aliased > 0, "an output uses the memory of a donated parameter")
     return memory_is_reused().but(
@@ -73,7 +73,7 @@ def _donated() -> Capture:
 
 
 def outputs_alias_inputs() -> Finding:
-    """Check that an output uses an input's memory when that is safe."""
+    """Return the finding on the claim that an output uses an input's memory when that is safe."""
     plain, donated = program("disputed", "sin(x) * 2 + cos(x)")["cpu"], _donated()
     good = donated.memory.aliased == donated.memory.outputs > 0
     finding = only(good, f"with donation, {format_bytes(donated.memory.aliased)} are aliased").but(
@@ -84,7 +84,7 @@ def outputs_alias_inputs() -> Finding:
 
 
 def fused_needs_no_temporary() -> Finding:
-    """Check that fused intermediates need no memory."""
+    """Return the finding on the claim that fused intermediates need no memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return capture.memory.temporaries == 0, f"{capture.memory.temporaries:,} bytes of temporary memory"
@@ -108,12 +108,12 @@ def fewest_buffers() -> int:
 
 
 def drawn_reuse(logical: int, physical: int) -> Finding:
-    """Check the number of physical buffers that the drawing's buffers need."""
+    """Return the finding on the claimed numbers of drawn buffers, and of physical buffers that suffice for them."""
     good = (len(LIVE), fewest_buffers()) == (logical, physical)
     return only(good, f"the drawing shows {len(LIVE)} buffers, and {fewest_buffers()} are live at one step")
 
 
 def drawn_saving(claimed: int) -> Finding:
-    """Check the percentage that the drawing saves."""
+    """Return the finding on the claimed percentage of buffers that the drawing saves."""
     percent = 100 * (len(LIVE) - fewest_buffers()) / len(LIVE)
     return only(round(percent) == claimed, f"{fewest_buffers()} buffers instead of {len(LIVE)} save {percent:.0f} %")

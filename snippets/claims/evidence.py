@@ -1,4 +1,4 @@
-"""The evidence for the checks: captures, each made once, and the events while JAX runs a program."""
+"""The evidence for the checks: captures, each made once, events and durations in JAX, and outputs of processes."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 # Many claims are about the same program, so its captures are shared.
 @cache
 def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
-    """Return the captures of a program of `snippets/programs`, or of a member of a family of programs."""
+    """Return the captures, by target, of a program of `snippets/programs`: the module `name`, or its entry `member`."""
     member_program = list_program_members(importlib.import_module(f"programs.{name}"), name)[member]
     return capture_all(member_program.function, *member_program.example, targets=targets)
 
 
 @cache
 def rewrite(name: str, dtype: str) -> Mapping[str, Fate]:
-    """Return the fate of one rewrite of `programs.rewrites` on each target, in one element type."""
+    """Return, by target, if a rewrite of `programs.rewrites` happens in an element type, and the pass that makes it."""
     member, opcodes, goal = rewrites.REWRITES[name]
     function, example = rewrites.typed(member, dtype)
     captures = capture_all(function, *example)

@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The number that follows from a claim, and the number that the check found.
+    """The numbers that follow from a claim, and the numbers that the check found, by case.
 
     Attributes:
         unit: The unit of both, such as `kernels`; `bytes` are shown in KiB and MiB.

@@ -23,7 +23,7 @@ def _runs_clusters(operations: Iterable[str]) -> bool:
 
 
 def tensorflow_can_use_xla() -> Finding:
-    """Check that TensorFlow compiles a function with XLA on request."""
+    """Return the finding, from a recorded run, on the claim that TensorFlow compiles with XLA on request."""
     tensorflow = records.read("tensorflow")
     plain, launches = tensorflow.kernels["layer"], tensorflow.facts["jit"]["layer"]["launches"]
     expect(not _runs_clusters(plain), "a plain `tf.function` runs no cluster")
@@ -31,7 +31,7 @@ def tensorflow_can_use_xla() -> Finding:
 
 
 def ways_to_xla() -> Finding:
-    """Check that a function reaches XLA by `jit_compile=True`, by auto-clustering and by `tfcompile`."""
+    """Return the finding, from recorded runs, on three claimed ways from TensorFlow to XLA, a case for each."""
     facts = records.read("tensorflow").facts
     launches = facts["jit"]["layer"]["launches"]
     clusters = facts["auto"]["interrupted"]["operations"].count(CLUSTER)
@@ -46,7 +46,7 @@ def ways_to_xla() -> Finding:
 
 
 def auto_clustering() -> Finding:
-    """Check that an environment variable makes TensorFlow compile functions without a mark."""
+    """Return the finding, from recorded runs, on the claim that a variable makes TensorFlow compile all functions."""
     facts = records.read("tensorflow").facts
     before, after = facts["grappler"]["gelu"], facts["auto"]["gelu"]["operations"]
     expect(not _runs_clusters(before), "no cluster runs without the flag")
@@ -55,7 +55,7 @@ def auto_clustering() -> Finding:
 
 
 def python_call_is_refused() -> Finding:
-    """Check that XLA cannot compile a call back into Python."""
+    """Return the finding, from recorded runs, on the claim that XLA cannot compile TensorFlow's calls into Python."""
     tensorflow = records.read("tensorflow")
     refused = _KERNEL.search(tensorflow.texts["refused/py_function"])
     left_out = {node["operation"] for node in tensorflow.facts["clusters"]["interrupted"]["kept"].values()}

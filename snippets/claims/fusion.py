@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _one_kernel(captures: Captures) -> Finding:
-    """Return if each target launches one kernel."""
+    """Return the finding, by target, on the claim that a program is one kernel."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return len(list_kernels(capture)) == 1, name_kernels(capture)
@@ -34,12 +34,12 @@ def _one_kernel(captures: Captures) -> Finding:
 
 
 def layer_is_one_kernel() -> Finding:
-    """Check that a matmul, a bias and a relu become one kernel."""
+    """Return the finding on the claim that a matmul, a bias and a relu become one kernel."""
     return _one_kernel(program("layer"))
 
 
 def scaled_softmax_is_one_kernel() -> Finding:
-    """Check that a scale and a softmax become one kernel."""
+    """Return the finding on the claim that a scale and a softmax become one kernel."""
     function, _ = fusible.PROGRAMS["scale and softmax"]
     long = capture(function, jax.ShapeDtypeStruct((8, 65536), jnp.float32), target="h100")
     expect(len(list_kernels(long)) > 1, "on the H100, it is one kernel only if a row fits")
@@ -47,12 +47,12 @@ def scaled_softmax_is_one_kernel() -> Finding:
 
 
 def normalize_is_one_kernel() -> Finding:
-    """Check that (x - mean) / std becomes one kernel."""
+    """Return the finding on the claim that (x - mean) / std becomes one kernel."""
     return _one_kernel(program("fusible", "(x - mean) / std"))
 
 
 def loop_fusion() -> Finding:
-    """Check that two element-wise operations become one loop fusion."""
+    """Return the finding on the claim that two element-wise operations become one loop fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return [kernel.fusion_kind for kernel in list_kernels(capture)] == ["kLoop"], name_kernels(capture)
@@ -61,7 +61,7 @@ def loop_fusion() -> Finding:
 
 
 def input_fusion() -> Finding:
-    """Check that a producer is fused into a reduction as an input fusion."""
+    """Return the finding on the claim that a producer is fused into a reduction as an input fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         fusions = [fusion for fusion in list_fusions(capture.module) if {"multiply", "reduce"} <= set(fusion.opcodes)]
@@ -71,7 +71,7 @@ def input_fusion() -> Finding:
 
 
 def output_fusion() -> Finding:
-    """Check that the operations after a matmul are fused into it as an output fusion."""
+    """Return the finding on the claim that the operations after a matmul are fused into it as an output fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = len(list_kernels(capture))
@@ -82,7 +82,7 @@ def output_fusion() -> Finding:
 
 
 def reduction_takes_its_consumer() -> Finding:
-    """Check that the consumer of a reduction is fused into an input fusion."""
+    """Return the finding on the claim that the consumer of a reduction is fused into an input fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         fusions = [fusion for fusion in list_fusions(capture.module) if fusion.kind == "kInput"]
@@ -99,7 +99,7 @@ def reduction_takes_its_consumer() -> Finding:
 
 
 def scatter_is_output_fusion() -> Finding:
-    """Check that a scatter becomes an output fusion."""
+    """Return the finding on the claim that a scatter becomes an output fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         kinds = [fusion.kind for fusion in list_fusions(capture.module) if "scatter" in fusion.opcodes]
@@ -111,7 +111,7 @@ def scatter_is_output_fusion() -> Finding:
 
 
 def cost_decides() -> Finding:
-    """Check that fusion depends on estimated savings."""
+    """Return the finding on the claim that fusion depends on estimated savings."""
     estimates = [estimate for name in ("layer", "attention") for estimate in _log(name).estimates]
     return cases({"h100": (bool(estimates), f"its log compares two time estimates in {len(estimates)} places")})
 
@@ -121,7 +121,7 @@ def _log(name: str) -> FusionLog:
 
 
 def rules_decide() -> Finding:
-    """Check that fusion follows rules, without a cost estimate."""
+    """Return the finding on the claim that fusion follows rules, without a cost estimate."""
     logs = {
         target: read_reasons(
             capture(
@@ -152,13 +152,13 @@ def rules_decide() -> Finding:
 
 
 def attention_answers() -> Finding:
-    """Return the number of kernels of self-attention."""
+    """Return the finding with the number of kernels of self-attention on each target, as the answer to a question."""
     captures = program("attention")
     return answers({target: plural(len(list_kernels(captures[target])), "kernel") for target in captures.targets})
 
 
 def simulated_kernels(claimed: int) -> Finding:
-    """Check that a simulation that returns a fixed number predicts the launches."""
+    """Return the finding on the claim that a simulation that returns a fixed number predicts the launches."""
     captures = program("layer")
     right = {target: len(list_kernels(captures[target])) == claimed for target in captures.targets}
     return only(any(right.values()), f"the number is right on {sum(right.values())} of {len(right)} targets").but(
@@ -167,7 +167,7 @@ def simulated_kernels(claimed: int) -> Finding:
 
 
 def intermediate_bytes(claimed: int) -> Finding:
-    """Check the number of KiB that are moved unnecessarily without fusion."""
+    """Return the finding on the claimed number of KiB that are moved unnecessarily without fusion."""
     module = program("layer")["cpu"].unoptimized_module
     large = module.entry.root.shape.bytes
     between = [i for i in module.walk() if i.opcode in {"dot", "add"} and i.shape.bytes == large]
@@ -180,7 +180,7 @@ def intermediate_bytes(claimed: int) -> Finding:
 
 
 def all_in_registers() -> Finding:
-    """Check that no intermediate passes through memory after fusion."""
+    """Return the finding on the claim that no intermediate passes through memory after fusion."""
     captures, moves = program("layer"), dict[str, int]()
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -204,7 +204,7 @@ def all_in_registers() -> Finding:
 
 
 def reshapes_are_fused() -> Finding:
-    """Check that broadcasts and reshapes are fused like any other operation."""
+    """Return the finding on the claim that broadcasts and reshapes are fused like any other operation."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         inside = [opcode for fusion in list_fusions(capture.module) for opcode in fusion.opcodes]
@@ -225,12 +225,12 @@ def reshapes_are_fused() -> Finding:
 
 
 def element_wise_is_fused() -> Finding:
-    """Check that a formula of element-wise operations becomes one kernel automatically."""
+    """Return the finding on the claim that a formula of element-wise operations becomes one kernel automatically."""
     return _one_kernel(program("disputed", "sin(x) * 2 + cos(x)"))
 
 
 def unfused_kernels(claimed: int, between: int) -> Finding:
-    """Check the number of kernels of a layer, and of intermediates between them, without fusion."""
+    """Return the finding on the claimed numbers of kernels and of intermediates of a layer without fusion."""
     names, _ = eager_and_jitted()
     evidence = f"in eager mode, JAX compiles `{'`, `'.join(names)}`"
     return only((len(names), len(names) - 1) == (claimed, between), evidence)

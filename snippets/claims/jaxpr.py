@@ -24,7 +24,7 @@ VECTOR = jax.ShapeDtypeStruct((10,), jnp.float32)
 
 
 def xla_traces() -> Finding:
-    """Check that the Python function runs while XLA compiles."""
+    """Return the finding on the claim that the Python function runs while XLA compiles."""
     runs: list[str] = []
     stage = ""
 
@@ -48,7 +48,7 @@ def xla_traces() -> Finding:
 
 
 def literal_without_type() -> Finding:
-    """Check that a printed jaxpr shows a literal without a type."""
+    """Return the finding on the claim that a printed jaxpr shows a literal without a type."""
 
     def square(x: jax.Array) -> jax.Array:
         y = x * 2 + 1
@@ -61,7 +61,7 @@ def literal_without_type() -> Finding:
 
 
 def mlp_primitives() -> Finding:
-    """Check that the jaxpr of an MLP contains `dot_general`, `add` and `max`."""
+    """Return the finding on the claim that the jaxpr of an MLP contains `dot_general`, `add` and `max`."""
     names = _primitives(mlp.mlp, *mlp.EXAMPLE)
     primitives = list(dict.fromkeys(names))
     biases = sum(len(shape.shape) == 1 for shape in mlp.EXAMPLE)
@@ -75,7 +75,7 @@ def _primitives(function: Callable[..., object], *example: object) -> list[str]:
 
 
 def grad_and_vmap() -> Finding:
-    """Check that `grad` adds primitives for the backward pass, and `vmap` a dimension but no matmul."""
+    """Return the finding on the claim that `grad` adds matmuls, and `vmap` adds a dimension but no matmul."""
 
     def loss(*arguments: jax.Array) -> jax.Array:
         return mlp.mlp(*arguments).sum()
@@ -96,7 +96,7 @@ def grad_and_vmap() -> Finding:
 
 
 def python_if() -> Finding:
-    """Check that a Python `if` in a jitted function traces both branches."""
+    """Return the finding on the claim that a Python `if` in a jitted function traces both branches."""
     ran: list[str] = []
 
     def choose(x: jax.Array, flag: bool) -> jax.Array:  # noqa: FBT001 - the flag that a reader would write
@@ -118,7 +118,7 @@ def python_if() -> Finding:
 
 
 def cond_compiles_to_conditional() -> Finding:
-    """Check that `lax.cond` is a `conditional` in the optimized HLO."""
+    """Return the finding on the claim that `lax.cond` is a `conditional` in the optimized HLO."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = capture.module.opcode_counts()["conditional"]
@@ -130,7 +130,7 @@ def cond_compiles_to_conditional() -> Finding:
 
 
 def pmap_is_current() -> Finding:
-    """Check that `pmap` is a current transformation, like `jit` and `vmap`."""
+    """Return the finding on the claim that `pmap` is a current transformation, like `jit` and `vmap`."""
     first = inspect.getdoc(jax.pmap) or ""
     expect("shard_map" in first, "its documentation says that jax.shard_map replaces it")
     # The docstring is reStructuredText, but the evidence is Markdown.
@@ -139,7 +139,7 @@ def pmap_is_current() -> Finding:
 
 
 def dialect_of_its_own() -> Finding:
-    """Check that `make_jaxpr` prints HLO in another notation."""
+    """Return the finding on the claim that `make_jaxpr` prints HLO in another notation."""
     from claims.reading_hlo import is_interchangeable
 
     return is_interchangeable()

@@ -23,7 +23,7 @@ VOLUMES = (jax.ShapeDtypeStruct((2, 8, 8, 8, 16), jnp.float32), jax.ShapeDtypeSt
 
 
 def layout_after_fusion() -> Finding:
-    """Check that layouts are assigned after fusion."""
+    """Return the finding on the claim that layouts are assigned after fusion."""
     fusion_at, layout_at = dict[str, int](), dict[str, int]()
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -42,7 +42,7 @@ def layout_after_fusion() -> Finding:
 
 
 def layouts_are_tiled() -> Finding:
-    """Check that a layout may be tiled."""
+    """Return the finding on the claim that a layout may be tiled."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         root = str(capture.module.entry.root.shape)
@@ -52,7 +52,7 @@ def layouts_are_tiled() -> Finding:
 
 
 def to_channels_first() -> Finding:
-    """Check that layout assignment turns NHWC convolutions into NCHW."""
+    """Return the finding on the claim that layout assignment turns NHWC convolutions into NCHW."""
     last, first = (program("disputed", f"convolution {order}") for order in ("NHWC", "NCHW"))
     from_nhwc = [_labels(last[target].after) for target in last.targets]
     expect(from_nhwc == ["b01f"] * len(from_nhwc), "no target changes NHWC at this size")
@@ -67,7 +67,7 @@ def to_channels_first() -> Finding:
 
 
 def to_channels_first_on_gpu() -> Finding:
-    """Check that NHWC convolutions become NCHW on a GPU."""
+    """Return the finding on the claim that NHWC convolutions become NCHW on a GPU."""
     last = program("disputed", "convolution NHWC")["h100"]
     first = program("disputed", "convolution NCHW", ("h100",))["h100"]
     expect(_labels(first.after).startswith("b01"), "NCHW becomes NHWC")
@@ -90,7 +90,7 @@ def _labels(text: str) -> str:
 
 
 def tensor_cores() -> Finding:
-    """Check that a matmul of float32 matrices runs on the tensor cores of an NVIDIA GPU."""
+    """Return the finding on the claim that a matmul of float32 matrices runs on the tensor cores of an NVIDIA GPU."""
     one = program("product", targets=("h100",))["h100"]
     code = "".join(piece.text for piece in one.code if piece.language == "ptx")
     instructions = sorted(set(MMA.findall(code)))
@@ -104,7 +104,7 @@ def tensor_cores() -> Finding:
 
 
 def systolic_array() -> Finding:
-    """Check that every matmul is mapped to the matrix unit on a TPU."""
+    """Return the finding on the claim that every matmul is mapped to the matrix unit on a TPU."""
     x, w = product.EXAMPLE
     batch = [jax.ShapeDtypeStruct((4, *shape.shape), shape.dtype) for shape in (x, w)]
     vectors = batch[0], jax.ShapeDtypeStruct((4, *vector().shape), x.dtype)
@@ -134,5 +134,5 @@ def vector() -> jax.ShapeDtypeStruct:
 
 
 def convolve_volumes(x: jax.Array, kernel: jax.Array) -> jax.Array:
-    """Convolve over three dimensions, with channels last."""
+    """Return the convolution of `x` with `kernel` over three dimensions, with channels last."""
     return jax.lax.conv_general_dilated(x, kernel, (1, 1, 1), "SAME", dimension_numbers=("NDHWC", "DHWIO", "NDHWC"))

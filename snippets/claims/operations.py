@@ -44,7 +44,7 @@ def _members(category: str) -> list[str]:
 
 
 def number_of_opcodes(claimed: int) -> Finding:
-    """Check the number of HLO operations."""
+    """Return the finding on the claimed number of HLO operations."""
     # A new release of jaxlib may add opcodes, which the counts by category would miss.
     unknown = opcodes() - CATEGORY.keys()
     expect(not unknown, f"opcodes without a category: {', '.join(sorted(unknown))}")
@@ -53,7 +53,7 @@ def number_of_opcodes(claimed: int) -> Finding:
 
 
 def has_matmul() -> Finding:
-    """Check that MatMul, Conv and Reduce are HLO operations."""
+    """Return the finding on the claim that MatMul, Conv and Reduce are HLO operations."""
     names = {"matmul", "conv", "reduce"}
     expect({"dot", "convolution"} <= opcodes(), "a matmul is a `dot`, and Conv is spelled out")
     near = sorted(opcodes() & {"convolution", "dot", "reduce"})
@@ -61,30 +61,30 @@ def has_matmul() -> Finding:
 
 
 def key_opcodes() -> Finding:
-    """Check that dot, reduce, broadcast, transpose and fusion exist."""
+    """Return the finding on the claim that dot, reduce, broadcast, transpose and fusion exist."""
     names = {"broadcast", "dot", "fusion", "reduce", "transpose"}
     return only(names <= opcodes(), f"{len(names & opcodes())} of {len(names)} are opcodes")
 
 
 def element_wise(claimed: int) -> Finding:
-    """Check the number of element-wise operations."""
+    """Return the finding on the claimed number of element-wise operations."""
     expect(len(_members("element-wise")) > 1.25 * claimed, "HLO has far more")
     return _group("element-wise", claimed)
 
 
 def reduction(claimed: int) -> Finding:
-    """Check the number of reductions."""
+    """Return the finding on the claimed number of reductions."""
     return _group("reduction", claimed)
 
 
 def linear_algebra(claimed: int) -> Finding:
-    """Check the number of linear algebra operations."""
+    """Return the finding on the claimed number of linear algebra operations."""
     expect(len(_members("linear algebra")) < claimed, "HLO has fewer")
     return _group("linear algebra", claimed)
 
 
 def custom(claimed: int) -> Finding:
-    """Check the number of custom operations."""
+    """Return the finding on the claimed number of custom operations."""
     return only(len(_members("custom")) == claimed, f"`{'`, `'.join(_members('custom'))}`")
 
 
@@ -95,7 +95,7 @@ def _group(category: str, claimed: int) -> Finding:
 
 
 def _core(category: str, core: set[str], claimed: int, what: str) -> Finding:
-    """Return if a number is right for the core of a category, and if it is right for the whole category."""
+    """Return the finding on a claimed number: if it fits the core of a category, and if it fits the whole category."""
     members = set(_members(category))
     whole = f"{len(members)} including {what}"
     return only(is_about(len(members & core), claimed), f"{len(members & core)} in the narrow sense").but(
@@ -104,29 +104,29 @@ def _core(category: str, core: set[str], claimed: int, what: str) -> Finding:
 
 
 def data_movement(claimed: int) -> Finding:
-    """Check the number of operations that move data."""
+    """Return the finding on the claimed number of operations that move data."""
     return _core("data movement", set(CORE_MOVES), claimed, "asynchronous copies, dynamic sizes and `bitcast`")
 
 
 def control_flow(claimed: int) -> Finding:
-    """Check the number of control flow operations."""
+    """Return the finding on the claimed number of control flow operations."""
     return _core("control flow and ordering", CORE_CONTROL, claimed, "asynchronous forms and ordering")
 
 
 def communication(claimed: int) -> Finding:
-    """Check the number of operations that communicate."""
+    """Return the finding on the claimed number of operations that communicate."""
     proper = {opcode for opcode in _members("communication") if not NOT_COLLECTIVE.fullmatch(opcode)}
     return _core("communication", proper, claimed, "start and done forms, send and receive, feeds and IDs")
 
 
 def table_adds_up(claimed: int, *groups: int) -> Finding:
-    """Check that the groups of a table add up to its claimed total."""
+    """Return the finding on the claim that the groups of a table add up to its claimed total."""
     expect(sum(groups) < 0.75 * claimed, "the groups add up to far fewer")
     return only(is_about(sum(groups), claimed), f"the groups add up to {sum(groups)}; HLO has {len(opcodes())} opcodes")
 
 
 def mean_is_a_reduction() -> Finding:
-    """Check that `reduce` computes the sum, the maximum and the mean."""
+    """Return the finding on the claim that `reduce` computes the sum, the maximum and the mean."""
     x = jax.ShapeDtypeStruct((8, 16), jnp.float32)
     texts = {function.__name__: jax.jit(function).lower(x).as_text() for function in (jnp.sum, jnp.mean, jnp.max)}
     # The parenthesis excludes longer names, such as `stablehlo.reduce_window`.
@@ -137,7 +137,7 @@ def mean_is_a_reduction() -> Finding:
 
 
 def sigmoid_is_logistic() -> Finding:
-    """Check that `jax.nn.sigmoid` lowers to `logistic`."""
+    """Return the finding on the claim that `jax.nn.sigmoid` lowers to `logistic`."""
     text = jax.jit(jax.nn.sigmoid).lower(jax.ShapeDtypeStruct((8,), jnp.float32)).as_text()
     lowered = [name.removeprefix("stablehlo.") for name in names_in(text)]
     expect("logistic" in opcodes(), "HLO has the opcode")
@@ -145,7 +145,7 @@ def sigmoid_is_logistic() -> Finding:
 
 
 def everything_is_element_wise() -> Finding:
-    """Check that relu(x @ w + b) is element-wise."""
+    """Return the finding on the claim that relu(x @ w + b) is element-wise."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         counts = capture.unoptimized_module.opcode_counts()

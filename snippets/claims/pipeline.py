@@ -29,7 +29,7 @@ DONATING = "optimize_input_output_buffer_alias"
 
 
 def compiles_for() -> Finding:
-    """Check that XLA compiles for CPU, GPU and TPU."""
+    """Return the finding on the claim that XLA compiles for CPU, GPU and TPU."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return capture.module.is_scheduled and bool(list_kernels(capture)), name_kernels(capture)
@@ -38,14 +38,14 @@ def compiles_for() -> Finding:
 
 
 def jit_is_xla() -> Finding:
-    """Check that `jax.jit` compiles through XLA."""
+    """Return the finding on the claim that `jax.jit` compiles through XLA."""
     stage = jax.jit(lambda x: x + 1).lower(1.0).compile()
     text = stage.as_text() or ""
     return only(text.startswith("HloModule"), f"the executable prints as `{text.partition(',')[0]}`")
 
 
 def hlo_comes_last() -> Finding:
-    """Check that optimizations produce HLO, and that the program is not HLO before them."""
+    """Return the finding on the claim that optimizations produce HLO, and that the program is not HLO before them."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return capture.after.startswith("HloModule") and bool(capture.code), "HLO, then code"
@@ -57,7 +57,7 @@ def hlo_comes_last() -> Finding:
 
 
 def backend_code() -> Finding:
-    """Check that each backend prints its own code: LLVM IR, PTX and SASS, or TPU code."""
+    """Return the finding on the claim that each backend prints its own code: LLVM IR, PTX and SASS, or TPU code."""
     captures = program("layer")
     cpu, gpu = captures["cpu"], captures["h100"]
     sass = disassemble(gpu)
@@ -84,7 +84,7 @@ def count_bundles() -> tuple[int, int]:
 
 
 def llvm_everywhere() -> Finding:
-    """Check that compilation ends in LLVM IR."""
+    """Return the finding on the claim that compilation ends in LLVM IR."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return "llvm" in _languages(capture), _name(capture)
@@ -94,7 +94,7 @@ def llvm_everywhere() -> Finding:
 
 
 def ptx_route() -> Finding:
-    """Check that LLVM IR becomes PTX on a GPU, and that the PTX is assembled."""
+    """Return the finding on the claim that LLVM IR becomes PTX on a GPU, and that the PTX is assembled."""
     capture = program("layer")["h100"]
     languages = _languages(capture)
     sass = disassemble(capture)
@@ -103,7 +103,7 @@ def ptx_route() -> Finding:
 
 
 def two_backends() -> Finding:
-    """Check that code generation consists of LLVM to PTX for GPUs and LLVM to machine code for CPUs."""
+    """Return the finding on the claim that the only ways to code are LLVM to PTX and LLVM to CPU code."""
     expected = {"cpu": {"llvm", "asm"}, "h100": {"llvm", "ptx"}}
     captures = program("layer")
     finding = cases(
@@ -126,7 +126,7 @@ def _name(capture: Capture) -> str:
 
 
 def number_of_passes(claimed: int) -> Finding:
-    """Check the number of passes."""
+    """Return the finding, by target, on the claimed number of different passes."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = pass_names(capture)
@@ -146,7 +146,7 @@ def number_of_passes(claimed: int) -> Finding:
 
 
 def passes_are_shared() -> Finding:
-    """Check that all targets run the same passes."""
+    """Return the finding on the claim that all targets run the same passes."""
     captures = program("layer")
     shared = set[str].intersection(*(set(pass_names(captures[target])) for target in captures.targets))
 
@@ -160,7 +160,7 @@ def passes_are_shared() -> Finding:
 
 
 def passes_independent_of_hardware() -> Finding:
-    """Check that HLO optimizations are the same on all hardware."""
+    """Return the finding on the claim that HLO optimizations are the same on all hardware."""
     captures = program("layer")
     names = [set(pass_names(captures[target])) for target in captures.targets]
     shared, every = set[str].intersection(*names), set[str].union(*names)
@@ -174,7 +174,7 @@ def passes_independent_of_hardware() -> Finding:
 
 
 def same_optimizations() -> Finding:
-    """Check that CPU and GPU run the same optimizations."""
+    """Return the finding on the claim that CPU and GPU run the same optimizations."""
     captures = program("layer")
     cpu, gpu = captures["cpu"], captures["h100"]
     same = set(pass_names(cpu)) == set(pass_names(gpu)) and name_kernels(cpu) == name_kernels(gpu)
@@ -186,7 +186,7 @@ def same_optimizations() -> Finding:
 
 
 def usual_passes() -> Finding:
-    """Check that common subexpression elimination, algebraic simplification and fusion are passes."""
+    """Return the finding on the claim that CSE, algebraic simplification and fusion are passes."""
     last_fusing: list[str] = []
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -201,7 +201,7 @@ def usual_passes() -> Finding:
 
 
 def memory_planned_by_a_pass() -> Finding:
-    """Check that an optimization pass plans the memory."""
+    """Return the finding on the claim that an optimization pass plans the memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return "allocation 0" in capture.buffers, f"{capture.buffers.count('allocation ')} allocations"
@@ -217,7 +217,7 @@ def memory_planned_by_a_pass() -> Finding:
 
 
 def builds_on_mlir() -> Finding:
-    """Check that XLA's input is MLIR, and that XLA generates code through MLIR."""
+    """Return the finding on the claim that XLA's input is MLIR, and that XLA generates code through MLIR."""
     captures = program("layer")
     # MLIR parses only dialects that are registered in the context, and this function registers them.
     with mlir.make_ir_context():

@@ -43,7 +43,7 @@ def _compiled() -> jax.stages.Compiled:
 
 
 def nested_operands() -> Finding:
-    """Check that an instruction may be written in place of an operand."""
+    """Return the finding on the claim that an instruction may be written in place of an operand."""
     module = """HloModule m
 ENTRY e {
   x = f32[4,8] parameter(0)
@@ -58,7 +58,7 @@ ENTRY e {
 
 
 def broadcast_without_dimensions() -> Finding:
-    """Check that the dimensions of a broadcast scalar may be omitted."""
+    """Return the finding on the claim that the dimensions of a broadcast scalar may be omitted."""
     text = "HloModule m\nENTRY e {\n  z = f32[] constant(0)\n  ROOT r = f32[4] broadcast(z)\n}"
     error = parser_error(text)
     text_again = "" if error else _hlo.hlo_module_from_text(text).to_string()
@@ -68,24 +68,24 @@ def broadcast_without_dimensions() -> Finding:
 
 
 def missing_import() -> Finding:
-    """Check that code that uses `jnp` runs with only `import jax`."""
+    """Return the finding on the claim that code that uses `jnp` runs with only `import jax`."""
     return _runs("import jax\n\ndef f(x):\n    return jnp.sum(x)\n\njax.make_jaxpr(f)(1.0)\n")
 
 
 def gelu_missing_import() -> Finding:
-    """Check that code that multiplies and applies GELU runs with only `import jax`."""
+    """Return the finding on the claim that code that multiplies and applies GELU runs with only `import jax`."""
     return _runs(
         "import jax\n\ndef f(x, w):\n    return jax.nn.gelu(jnp.matmul(x, w))\n\njax.make_jaxpr(f)(1.0, 1.0)\n"
     )
 
 
 def lost_indentation() -> Finding:
-    """Check that a listing without indentation runs."""
+    """Return the finding on the claim that a listing without indentation runs."""
     return _runs("def double(x):\nreturn x * 2\n")
 
 
 def _runs(listing: str) -> Finding:
-    """Return if a listing runs unchanged."""
+    """Run a listing, and return the finding on the claim that it runs; its exception is the evidence."""
     try:
         # The namespace is empty, so that the imports of this module do not help the listing.
         exec(compile(listing, "listing", "exec"), {})  # noqa: S102 - the listings above
@@ -95,7 +95,7 @@ def _runs(listing: str) -> Finding:
 
 
 def as_text_is_hlo() -> Finding:
-    """Check that `lower(...).as_text()` is HLO."""
+    """Return the finding on the claim that `lower(...).as_text()` is HLO."""
     text, hlo = _lowered().as_text(), _lowered().as_text("hlo")
     expect(not parser_error(hlo) and "is_scheduled" not in hlo, 'as_text("hlo") is HLO, and nothing has been compiled')
     finding = only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
@@ -104,13 +104,13 @@ def as_text_is_hlo() -> Finding:
 
 
 def as_text_takes_stablehlo() -> Finding:
-    """Check that `as_text("stablehlo")` is StableHLO."""
+    """Return the finding on the claim that `as_text("stablehlo")` is StableHLO."""
     text = _lowered().as_text("stablehlo")
     return only(text == _lowered().as_text() and "stablehlo." in text, "it is the same text as that of `as_text()`")
 
 
 def compiled_text_is_optimized() -> Finding:
-    """Check that `lower(...).compile().as_text()` is optimized, fused HLO."""
+    """Return the finding on the claim that `lower(...).compile().as_text()` is optimized, fused HLO."""
     text = _compiled().as_text() or ""
     good = text.startswith("HloModule") and "is_scheduled=true" in text and " fusion(" in text
     fusions = plural(text.count(" fusion("), "fusion")
@@ -118,14 +118,14 @@ def compiled_text_is_optimized() -> Finding:
 
 
 def frontends_emit_hlo() -> Finding:
-    """Check that JAX passes HLO to XLA."""
+    """Return the finding on the claim that JAX passes HLO to XLA."""
     ir = str(_lowered().compiler_ir())
     expect("chlo." in ir and "sdy." in annotated(), "JAX's output contains CHLO and Shardy's dialect")
     return only("stablehlo." not in ir and not parser_error(ir), "JAX passes StableHLO, which XLA imports")
 
 
 def as_text_hlo_is_the_input() -> Finding:
-    """Check that the compiler receives the text of `as_text("hlo")`."""
+    """Return the finding on the claim that the compiler receives the text of `as_text("hlo")`."""
     from programs import disputed
 
     function, example = disputed.PROGRAMS["acos"]
@@ -145,7 +145,7 @@ def as_text_hlo_is_the_input() -> Finding:
 
 
 def one_body() -> Finding:
-    """Check that one fused computation contains the matmul, the addition and the maximum."""
+    """Return the finding on the claim that one fused computation contains the matmul, the addition and the maximum."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         bodies = [set(fusion.opcodes) for fusion in list_fusions(capture.module)]
@@ -158,7 +158,7 @@ def one_body() -> Finding:
 
 
 def kinds_classify_operations() -> Finding:
-    """Check that any operation can have the kind `kLoop`, `kInput` or `kOutput`."""
+    """Return the finding on the claim that any operation can have the kind `kLoop`, `kInput` or `kOutput`."""
     text = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] negate(x), kind=kLoop\n}"
     error = parser_error(text)
     kinds = [kind for kind in ("kLoop", "kInput", "kOutput", "kCustom", "kTransposeDot") if not _fusion_error(kind)]
@@ -178,7 +178,7 @@ ENTRY e {{
 
 
 def boundaries_marked() -> Finding:
-    """Check that the text shows where fusions begin and end, and that a cost analysis shows it as well."""
+    """Return the finding on the claim that the text, and implicitly a cost analysis, show the fusions."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = len(list_fusions(capture.module))
@@ -192,20 +192,20 @@ def boundaries_marked() -> Finding:
 
 
 def cost_analysis_is_a_list() -> Finding:
-    """Check that `cost_analysis()[0]` contains the flops."""
+    """Return the finding on the claim that `cost_analysis()[0]` contains the flops."""
     cost: object = _compiled().cost_analysis()
     good = isinstance(cost, list) and "flops" in cost[0]
     return only(good, f"`cost_analysis()` returns a `{type(cost).__name__}`")
 
 
 def xla_computation() -> Finding:
-    """Check that `jax.xla_computation` returns the HLO of a function."""
+    """Return the finding on the claim that `jax.xla_computation` returns the HLO of a function."""
     exists = hasattr(jax, "xla_computation")
     return only(exists, "it exists" if exists else "`jax` has no attribute `xla_computation`")
 
 
 def is_interchangeable() -> Finding:
-    """Check that a jaxpr is a kind of HLO: the same operations, read by the same tools."""
+    """Return the finding on the claim that a jaxpr is a kind of HLO: the same operations, read by the same tools."""
     one = program("layer")["cpu"]
     error = parser_error(one.jaxpr)
     return cases(

@@ -52,20 +52,20 @@ def _layer() -> tuple[Callable[[], object], Callable[[], object]]:
 
 @cache
 def eager_and_jitted() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the modules that relu(x @ w + b) compiles without `jit` and with it, each in order."""
+    """Return the names of the modules that relu(x @ w + b) compiles without `jit` and with it, each in order."""
     eager, jitted = _layer()
     return tuple(_compiled(eager)), tuple(_compiled(jitted))
 
 
 def eager_runs_each_operation() -> Finding:
-    """Check that each operation runs as a separate kernel without `jit`."""
+    """Return the finding on the claim that each operation runs as a separate kernel without `jit`."""
     eager, jitted = eager_and_jitted()
     evidence = f"JAX compiles the modules `{'`, `'.join(eager)}`, and under `jit` only `{', '.join(jitted)}`"
     return only(len(eager) > len(jitted) == 1, evidence)
 
 
 def disabled_jit_is_eager() -> Finding:
-    """Check that `jax_disable_jit` runs a jitted function one operation at a time, as without `jit`."""
+    """Return the finding on the claim that `jax_disable_jit` runs each operation separately, as without `jit`."""
     plain, _ = eager_and_jitted()
     _, jitted = _layer()
     with jax.disable_jit():
@@ -79,19 +79,19 @@ def disabled_jit_is_eager() -> Finding:
 
 
 def _double() -> Callable[..., jax.Array]:
-    """Return a function that has never been compiled."""
+    """Return a new jitted function that multiplies its arguments and has never been compiled."""
     return jax.jit(lambda x, by=2.0: x * by)
 
 
 @cache
 def _by_call() -> tuple[int, ...]:
-    """Return the modules compiled by each of five calls: three with one shape, one with another, one with the first."""
+    """Return the number of modules that each of five calls compiles; only the fourth has another shape."""
     double, first, second = _double(), _vector(), _vector()
     return tuple(len(_compiled(lambda x=x: double(x))) for x in (first, first, first, second, first))  # type: ignore[misc]  # the usual idiom
 
 
 def compiles_each_time() -> Finding:
-    """Check that each new shape compiles, and that each call compiles."""
+    """Return the finding on the claim that each new shape compiles, and that each call compiles."""
     once, again, still, other, back = _by_call()
     evidence = (
         f"the first call with a shape compiles {plural(once, 'module')}, the first call with another shape {other}"
@@ -104,13 +104,13 @@ def compiles_each_time() -> Finding:
 
 
 def compiled_once_per_shape() -> Finding:
-    """Check that the same shape reuses a compiled function, and that another shape compiles once."""
+    """Return the finding on the claim that a known shape compiles nothing, and another shape compiles once."""
     evidence = f"compilations in five calls, the fourth with another shape: {', '.join(map(str, _by_call()))}"
     return only(_by_call() == (1, 0, 0, 1, 0), evidence)
 
 
 def padding_avoids_compiles() -> Finding:
-    """Check that arrays of several sizes compile once if they are padded to one size."""
+    """Return the finding on the claim that arrays of several sizes compile once if they are padded to one size."""
     sizes = (3, 5)
     plain, padded = _double(), _double()
     arrays = [np.ones(size, np.float32) for size in sizes]
@@ -134,7 +134,7 @@ def _first_and_later() -> tuple[Watched, float, Watched, float]:
 
 
 def first_call_compiles() -> Finding:
-    """Check that the first call includes compilation, and that later calls take less time than compilation."""
+    """Return the finding on the claim that the first call compiles, and later calls take less time than compiling."""
     first, slow, later, fast = _first_and_later()
     evidence = (
         f"compilations in the first call: {len(first.compiled)}; in the five calls after it: {len(later.compiled)}"
@@ -144,7 +144,7 @@ def first_call_compiles() -> Finding:
 
 
 def first_call_traces_and_compiles() -> Finding:
-    """Check that the first call traces, compiles and caches the result."""
+    """Return the finding on the claim that the first call traces, compiles and caches the result."""
     first, _, later, _ = _first_and_later()
     numbers = [len(names) for names in (first.traced, first.compiled, later.traced, later.compiled)]
     early, late = (f"{traces} traced, {compiles} compiled" for traces, compiles in itertools.batched(numbers, 2))
@@ -152,14 +152,14 @@ def first_call_traces_and_compiles() -> Finding:
 
 
 def static_argument_recompiles() -> Finding:
-    """Check that another value of a static argument compiles again."""
+    """Return the finding on the claim that another value of a static argument compiles again."""
     x, f = _vector(), jax.jit(lambda x, n: x * n, static_argnums=(1,))
     numbers = [len(_compiled(lambda n=n: f(x, n))) for n in (2, 2, 3)]  # type: ignore[misc]  # the usual idiom
     return only(numbers == [1, 0, 1], f"compilations for the values 2, 2 and 3: {', '.join(map(str, numbers))}")
 
 
 def key_is_shape_and_type() -> Finding:
-    """Check that the same shapes and element types find the executable, and that nothing else matters."""
+    """Return the finding on the claim that shapes and element types, and nothing else, find the executable."""
     double, x = _double(), _vector()
     same = [len(_compiled(lambda: double(x, np.float32(2)))) for _ in range(2)]
     # A Python number has a weak type, which is a part of the cache key.

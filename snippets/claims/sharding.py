@@ -28,7 +28,7 @@ def annotated() -> str:
 
 
 def shardy_makes_the_mesh() -> Finding:
-    """Check that Shardy chooses mesh and shardings automatically."""
+    """Return the finding on the claim that Shardy chooses mesh and shardings automatically."""
     meshes = re.findall(r"sdy\.mesh @\w+ = <(.*?)>", annotated())
     ours = meshes == [f'["rows"={DEVICES}]']
     _expect_partitioner()
@@ -36,7 +36,7 @@ def shardy_makes_the_mesh() -> Finding:
 
 
 def both_partitioners() -> Finding:
-    """Check that a module is partitioned according to annotations, by GSPMD or Shardy."""
+    """Return the finding on the claim that a module is partitioned according to annotations, by GSPMD or Shardy."""
     text = annotated()
     holds = f"mhlo.num_partitions = {DEVICES}" in text and ("sdy.sharding" in text or "mhlo.sharding" in text)
     _expect_partitioner()
@@ -46,7 +46,7 @@ def both_partitioners() -> Finding:
 
 
 def _expect_partitioner() -> None:
-    """Expect that Shardy determines the shardings of values, and that the older partitioner's pass partitions them."""
+    """Assert that Shardy determines the shardings of values, and that the older partitioner's pass partitions them."""
     sharded = capture(mlp.mlp, *mlp.EXAMPLE, target="cpu:8", mesh={"x": 8}, specs=placed.SPECS["tensor"])
     passes = [run.name for run in sharded.runs if run.changed]
     expect("shardy-xla" in passes, "Shardy propagates the shardings to the other values")

@@ -22,7 +22,7 @@ BATCH_NORM = re.compile(r"BatchNorm(?:Inference|Training|Grad)Op|batch_norm_(?:i
 
 
 def _happens(name: str, by: str) -> Finding:
-    """Return if a rewrite happens for floats on each target, and check that the pass `by` makes it."""
+    """Return the finding, by target, on a rewrite for floats, and assert that the pass `by` makes it."""
     makers = {fate.by for fate in rewrite(name, "float32").values() if fate.happened}
     expect(makers == {by}, f"{', '.join(sorted(makers)) or 'no pass'} makes the rewrite {name}, not {by}")
     return _in_type(name, "float32")
@@ -33,7 +33,7 @@ def _who(by: str) -> str:
 
 
 def _in_type(name: str, dtype: str) -> Finding:
-    """Return if a rewrite happens in one element type on each target."""
+    """Return the finding, by target, on the claim that a rewrite happens in one element type."""
     return Finding(
         {
             target: Case(fate.happened, f"done by {_who(fate.by)}" if fate.happened else "the operation remains")
@@ -43,7 +43,7 @@ def _in_type(name: str, dtype: str) -> Finding:
 
 
 def _integers_only(name: str) -> Finding:
-    """Return if a rewrite happens for integers, and if it also happens for floats, as the claim implies."""
+    """Return the finding, by target, on a rewrite for integers and, as the claim implies, for floats."""
     floats = rewrite(name, "float32")
     unchanged = [target for target, fate in floats.items() if not fate.happened]
     finding = _in_type(name, "int32").but(
@@ -54,7 +54,7 @@ def _integers_only(name: str) -> Finding:
 
 
 def neutral_product_and_sum() -> Finding:
-    """Check that x * 1 + 0 becomes x."""
+    """Return the finding on the claim that x * 1 + 0 becomes x."""
     # The addition of 0 would turn a negative zero into a positive one, so the sign shows whether it remains.
     keeps_sign = np.signbit(jax.jit(lambda x: x * 1 + 0)(np.float32(-0.0)))
     expect(bool(keeps_sign), "a negative zero keeps its sign")
@@ -62,27 +62,27 @@ def neutral_product_and_sum() -> Finding:
 
 
 def adding_zero() -> Finding:
-    """Check that x + 0 becomes x."""
+    """Return the finding on the claim that x + 0 becomes x."""
     return _happens("x + 0 → x", "import")
 
 
 def multiplying_by_one() -> Finding:
-    """Check that x * 1 becomes x."""
+    """Return the finding on the claim that x * 1 becomes x."""
     return _happens("x * 1 → x", "import")
 
 
 def multiplying_by_zero() -> Finding:
-    """Check that x * 0 becomes 0."""
+    """Return the finding on the claim that x * 0 becomes 0."""
     return _integers_only("x * 0 → 0")
 
 
 def subtracting_itself() -> Finding:
-    """Check that x - x becomes 0."""
+    """Return the finding on the claim that x - x becomes 0."""
     return _integers_only("x - x → 0")
 
 
 def product_of_constants() -> Finding:
-    """Check that 2 * 3 * x becomes 6 * x, and so does 2 * (3 * x)."""
+    """Return the finding on the claim that 2 * 3 * x becomes 6 * x, and so does 2 * (3 * x)."""
     other = rewrite("2 * (3 * x) → 6 * x", "float32")
     # Python itself multiplies 2 and 3 before JAX sees the product.
     makers = {fate.by for fate in rewrite("2 * 3 * x → 6 * x", "float32").values()}
@@ -95,7 +95,7 @@ def product_of_constants() -> Finding:
 
 
 def known_values() -> Finding:
-    """Check that the compiler evaluates operations whose inputs are known."""
+    """Return the finding on the claim that the compiler evaluates operations whose inputs are known."""
     makers = {fate.by for fate in rewrite("x * (full(2) * full(3)) → x * 6", "float32").values()}
     expect(makers == {"import"}, f"{', '.join(sorted(makers))} computes the product")
     outcomes = {}
@@ -112,7 +112,7 @@ def known_values() -> Finding:
 
 
 def shared_sum() -> Finding:
-    """Check that a repeated addition is computed once, and that two multiplications by its result remain."""
+    """Return the finding on the claim that a repeated sum is computed once, and two multiplications by it remain."""
     outcomes = {}
     for dtype in TYPES:
         shared = rewrite("(a + b) * c + (a + b) * d → t * c + t * d", dtype)
@@ -127,7 +127,7 @@ def shared_sum() -> Finding:
 
 
 def unary_maximum() -> Finding:
-    """Check that the parser accepts max(relu(x))."""
+    """Return the finding on the claim that the parser accepts max(relu(x))."""
     error = parser_error("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] maximum(x)\n}")
     targets = [target for target, fate in rewrite("relu(relu(x)) → relu(x)", "float32").items() if fate.happened]
     expect(0 < len(targets) < len(rewrite("relu(relu(x)) → relu(x)", "float32")), "some targets remove a second relu")
@@ -136,32 +136,32 @@ def unary_maximum() -> Finding:
 
 
 def transposing_twice() -> Finding:
-    """Check that two transposes that cancel are removed."""
+    """Return the finding on the claim that two transposes that cancel are removed."""
     return _happens("x.T.T → x", "import")
 
 
 def reshaping_twice() -> Finding:
-    """Check that two reshapes become one."""
+    """Return the finding on the claim that two reshapes become one."""
     return _happens("two reshapes → one", "import")
 
 
 def sum_of_broadcasts() -> Finding:
-    """Check that the sum of two broadcast scalars becomes the broadcast of their sum."""
+    """Return the finding on the claim that the sum of two broadcast scalars becomes the broadcast of their sum."""
     return _happens("broadcast(s) + broadcast(t) → broadcast(s + t)", "algsimp")
 
 
 def product_with_identity() -> Finding:
-    """Check that a matmul with the identity matrix is removed."""
+    """Return the finding on the claim that a matmul with the identity matrix is removed."""
     return _in_type("x @ identity → x", "float32")
 
 
 def slice_of_concatenation() -> Finding:
-    """Check that the first part of two concatenated arrays becomes the first array."""
+    """Return the finding on the claim that the first part of two concatenated arrays becomes the first array."""
     return _happens("concatenate([x, y])[:len(x)] → x", "import")
 
 
 def dead_code() -> Finding:
-    """Check that XLA removes unused operations, including those of a JAX function."""
+    """Return the finding on the claim that XLA removes unused operations, including those of a JAX function."""
     makers = {fate.by for fate in rewrite("an unused matmul → nothing", "float32").values()}
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -172,7 +172,7 @@ def dead_code() -> Finding:
 
 
 def batch_norm_decomposed() -> Finding:
-    """Check that a pass decomposes batch normalization, and that JAX emits such an operation."""
+    """Return the finding on the claim that a pass decomposes batch normalization and, implicitly, that JAX emits it."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         before = capture.unoptimized_module.opcode_counts()["batch-norm-inference"]
@@ -196,7 +196,7 @@ def _lowers_batch_norm() -> list[str]:
 
 
 def folding_seen_in_dump() -> Finding:
-    """Check that a dump of the passes shows fusion, layout assignment and constant folding."""
+    """Return the finding on the claim that a dump shows the passes for fusion, layouts and constant folding."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = set(pass_names(capture))
@@ -212,7 +212,7 @@ def folding_seen_in_dump() -> Finding:
 
 
 def square_root_of_two() -> Finding:
-    """Check that the square root of a constant is folded."""
+    """Return the finding on the claim that the square root of a constant is folded."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         there = "stablehlo.sqrt" in capture.stablehlo

@@ -44,13 +44,13 @@ def operations(dialect: str) -> frozenset[str]:
 
 
 def number_of_operations(claimed: int) -> Finding:
-    """Check the number of StableHLO operations."""
+    """Return the finding on the claimed number of StableHLO operations."""
     number = len(operations("stablehlo"))
     return only(is_about(number, claimed), f"{number} operations, and {len(operations('chlo'))} in CHLO")
 
 
 def has_erf() -> Finding:
-    """Check that GELU lowers to `stablehlo.erf`."""
+    """Return the finding on the claim that GELU lowers to `stablehlo.erf`."""
     text = program("gelu")["cpu"].stablehlo
     spellings = [name for name in ("stablehlo.erf", "chlo.erf") if name in text]
     expect(bool(program("gelu")["cpu"].unoptimized_module.opcode_counts()["erf"]), "it becomes an HLO opcode")
@@ -60,7 +60,7 @@ def has_erf() -> Finding:
 
 
 def listing_is_valid() -> Finding:
-    """Check that the usual listing of relu(A @ B + bias) is valid StableHLO."""
+    """Return the finding on the claim that the usual listing of relu(A @ B + bias) is valid StableHLO."""
     try:
         with mlir.make_ir_context():
             good = ir.Module.parse(LISTING).operation.verify()
@@ -75,7 +75,7 @@ def _exported() -> export.Exported:
 
 
 def is_portable() -> Finding:
-    """Check that the current version reads StableHLO written for an early version."""
+    """Return the finding on the claim that the current version reads StableHLO written for an early version."""
     again = portable.read(_exported().mlir_module_serialized)
     early = portable.portable(again, "1.0.0")
     good = "vhlo." in early and "stablehlo." in again
@@ -83,7 +83,7 @@ def is_portable() -> Finding:
 
 
 def across_major_versions(claimed: int) -> Finding:
-    """Check that programs of an early version work in the next major version."""
+    """Return the finding on the claim that programs of an early version work in the next major version."""
     portability = is_portable().cases[""]
     current = stablehlo.get_current_version()
     return only(bool(portability.holds), portability.found).but(
@@ -93,7 +93,7 @@ def across_major_versions(claimed: int) -> Finding:
 
 
 def is_compiled() -> Finding:
-    """Check that a program saved as StableHLO is compiled."""
+    """Return the finding on the claim that a program saved as StableHLO is compiled."""
     loaded = export.deserialize(_exported().serialize())
     expect(callable(serialize_executable.serialize), "jax.experimental.serialize_executable saves a compiled program")
     x = jnp.ones((4, 8))
@@ -105,7 +105,7 @@ def is_compiled() -> Finding:
 
 
 def converter_tools() -> Finding:
-    """Check that tools named `jax2stablehlo` and `tf2stablehlo` create StableHLO."""
+    """Return the finding on the claim that tools named `jax2stablehlo` and `tf2stablehlo` create StableHLO."""
     names = ("jax2stablehlo", "tf2stablehlo")
     scripts = {point.name for point in importlib.metadata.entry_points(group="console_scripts")}
     # A tool may be installed as a module, as an entry point, or as a program on the path.
@@ -115,7 +115,7 @@ def converter_tools() -> Finding:
 
 
 def pjrt_is_pluggable() -> Finding:
-    """Check that PJRT is called from C++ and Python, and that a backend is a plugin."""
+    """Return the finding on the claim that PJRT is called from C++ and Python, and that a backend is a plugin."""
     client = get_backend()
     plugins = [point.name for point in importlib.metadata.entry_points(group="jax_plugins")]
     good = callable(getattr(client, "compile_and_load", None)) and client.platform == "cpu"

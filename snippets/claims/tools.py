@@ -38,7 +38,7 @@ def _dumped(before: str) -> int:
 
 
 def flags_after_import() -> Finding:
-    """Check that XLA_FLAGS may be set after `import jax`."""
+    """Return the finding on the claim that XLA_FLAGS may be set after `import jax`."""
     early, late = _dumped(""), _dumped("jax.devices()")
     expect(late == 0, "JAX silently ignores the flag after a backend has started")
     return cases(
@@ -50,7 +50,7 @@ def flags_after_import() -> Finding:
 
 
 def flags_dump() -> Finding:
-    """Check that `--xla_dump_to` dumps to a folder."""
+    """Return the finding on the claim that `--xla_dump_to` dumps to a folder."""
     number = _dumped("")
     modules = [name for name in _files() if name.endswith("_optimizations.txt")]
     expect(len(modules) > 1 and not any(name.endswith(".pb") for name in _files()), "the modules are dumped as text")
@@ -58,7 +58,7 @@ def flags_dump() -> Finding:
 
 
 def set_exports() -> Finding:
-    """Check that `set NAME=value` before a command sets a variable for the command."""
+    """Return the finding on the claim that `set NAME=value` before a command sets a variable for the command."""
     values = {
         command: subprocess.run(  # noqa: S602 - a fixed line, and how the shell reads it is the question
             f"{command} XLA_FLAGS=--xla_dump_to=x; printenv XLA_FLAGS",
@@ -85,7 +85,7 @@ def _files(target: str = "cpu", **options: bool) -> tuple[str, ...]:
 
 
 def dump_names() -> Finding:
-    """Check that dumps are named `module_XXXX.before_optimizations.txt` and `...after_optimizations.txt`."""
+    """Return the finding on the claimed names `module_XXXX.before_optimizations.txt` and `...after...` of dumps."""
     names = [name for name in _files() if name.endswith("_optimizations.txt")]
     plain = [name for name in names if re.fullmatch(r"module_\d{4}\.(?:before|after)_optimizations\.txt", name)]
     patterns = [re.sub(r"module_\d+", "module_NNNN", name) for name in names]
@@ -93,7 +93,7 @@ def dump_names() -> Finding:
 
 
 def cpu_pass_record() -> Finding:
-    """Check that a dump for the CPU contains a record of the passes."""
+    """Return the finding on the claim that a dump for the CPU contains a record of the passes."""
     names = _files(xla_dump_module_metadata=True)
     records = [name for name in names if "metadata" in name]
     for target in ("h100", "tpu-v5e"):
@@ -105,7 +105,7 @@ def cpu_pass_record() -> Finding:
 
 
 def gpu_extra() -> Finding:
-    """Check that JAX's extra for NVIDIA GPUs is `cuda12`."""
+    """Return the finding on the claim that JAX's extra for NVIDIA GPUs is `cuda12`."""
     extras = importlib.metadata.metadata("jax").get_all("Provides-Extra") or []
     cuda_extras = [name for name in extras if re.fullmatch(r"cuda\d*", name)]
     expect({"cuda", "cuda13"} <= set(cuda_extras), "other extras specify the next version, or leave the choice to JAX")
@@ -113,13 +113,13 @@ def gpu_extra() -> Finding:
 
 
 def python_version(major: int, minor: int) -> Finding:
-    """Check the oldest Python version that JAX supports."""
+    """Return the finding on the claimed oldest Python version that JAX supports."""
     required = importlib.metadata.metadata("jax")["Requires-Python"]
     return only(required == f">={major}.{minor}", f"the installed release requires Python {required}")
 
 
 def practice_modules() -> Finding:
-    """Check that the practice runs as modules of the package `xla_inspect`."""
+    """Return the finding on the claim that the practice runs as modules of the package `xla_inspect`."""
     missing = [name for name in PHASES if importlib.util.find_spec(f"xla_inspect.{name}") is None]
     usage = run_python("from xla_inspect.main import main; main(['--help'])")
     expect("usage:" in usage, "the command has a help text")
@@ -127,7 +127,7 @@ def practice_modules() -> Finding:
 
 
 def old_documentation() -> Finding:
-    """Check that JAX's documentation is at jax.readthedocs.io."""
+    """Return the finding on the claim that JAX's documentation is at jax.readthedocs.io."""
     described = importlib.metadata.metadata("jax").json.get("description", "")
     hosts = sorted(set(re.findall(r"https?://([\w.]*(?:readthedocs|jax)[\w.]*)", str(described))))
     return only("jax.readthedocs.io" in hosts, f"the package links to {', '.join(hosts) or 'neither'}")

@@ -30,7 +30,7 @@ class Network:
         self.statistics: dict[str, jax.Array] = {}
 
     def convolve(self, name: str, x: jax.Array, features: int, size: int, stride: int = 1) -> jax.Array:
-        """Return a convolution with a window of `size` x `size`, normalized over the batch."""
+        """Return a convolution with a `size` x `size` window, normalized over the batch, and store its statistics."""
         kernel = self.weight(f"{name}.kernel", size, size, x.shape[-1], features).astype(x.dtype)
         padding = [(size // 2, size // 2)] * 2
         layout = ("NHWC", "HWIO", "NHWC")
@@ -71,7 +71,7 @@ def loss(params: Params, pictures: jax.Array, labels: jax.Array) -> tuple[jax.Ar
 
 
 def train_step(state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[Params, jax.Array]:
-    """Return the state after one step of gradient descent with momentum, and the loss."""
+    """Return the state with running statistics after one step of gradient descent with momentum, and the loss."""
     (value, statistics), slopes = jax.value_and_grad(loss, has_aux=True)(state["params"], pictures, labels)
     m = jax.tree.map(lambda w, m, g: 0.9 * m + g + 5e-5 * w, state["params"], state["m"], slopes)
     params = jax.tree.map(lambda w, m: w - 0.1 * m, state["params"], m)

@@ -56,7 +56,7 @@ def remember(x: jax.Array, weights: Params) -> jax.Array:
 
 @jax.checkpoint
 def layer(x: jax.Array, weights: Params) -> tuple[jax.Array, None]:
-    """Return the output of one layer."""
+    """Return the output of one layer, and None, for `jax.lax.scan`."""
     inner, gate = jnp.split(dense(rms(x, weights["norm"]), weights["in"]), 2, axis=-1)
     return x + dense(remember(look_back(inner, weights), weights) * jax.nn.silu(gate), weights["out"]), None
 

@@ -50,7 +50,7 @@ class Network:
         return (wide * scale + bias).astype(x.dtype)
 
     def block(self, name: str, x: jax.Array, time: jax.Array, features: int) -> jax.Array:
-        """Return the result of two convolutions with the time embedding between them, and attention on small images."""
+        """Return `x` plus two convolutions with the time embedding between them; 16 x 16 images are also attended."""
         y = self.convolve(f"{name}.first", jax.nn.silu(self.norm(f"{name}.norm1", x)), features)
         y = y + self.dense(f"{name}.time", jax.nn.silu(time), features)[:, None, None]
         y = self.convolve(f"{name}.second", jax.nn.silu(self.norm(f"{name}.norm2", y)), features)

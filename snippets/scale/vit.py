@@ -30,7 +30,7 @@ def dense(x: jax.Array, weights: Params, name: str) -> jax.Array:
 
 
 def layer(x: jax.Array, weights: Params) -> tuple[jax.Array, None]:
-    """Return the output of one layer."""
+    """Return the output of one layer, and None, for `jax.lax.scan`."""
     batch, length, width = x.shape
     projected = dense(norm(x, weights, "norm1"), weights, "attend")
     q, k, v = jnp.split(projected.reshape(batch, length, HEADS, -1), 3, axis=-1)

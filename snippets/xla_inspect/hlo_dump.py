@@ -104,7 +104,10 @@ def make_folder(folder: Path) -> None:
 
 
 def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
-    """Dump a program into the user's folder, or a temporary one if it is None, and print the list of the files."""
+    """Dump a program into the user's folder, or a temporary one if it is None, and print a list of the files.
+
+    If XLA_FLAGS name a dump folder, the files in it are listed too.
+    """
     from xla_inspect.practice import models
 
     paper.heading(f"3.1 The dump, {title(target.name)}")
@@ -225,7 +228,10 @@ def show_layouts(paper: Paper, capture: Capture) -> None:
 
 
 def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
-    """Print the constants with their places before and after optimization, and ask whether the kernel divides."""
+    """Print the constants before and after optimization, each with its shape and computation, and ask for a prediction.
+
+    The question is whether the kernel will divide.
+    """
     paper.heading("3.6 Find the constants")
     before, after = capture.unoptimized_module, capture.module
     guess = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))

@@ -32,7 +32,7 @@ FORMAT = 1
 
 @lru_cache(maxsize=KEPT)
 def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
-    """Return the PTX line of each line of SASS, counted from 1, or 0 for a line that has none.
+    """Return the number of the PTX line for each line of SASS, counted from 1, or 0 for a line that has none.
 
     The code is assembled a second time, with a line table, which changes no instruction. The result is compared with
     the given SASS line by line. If there is a cache, the lines are stored in it.
@@ -72,7 +72,7 @@ def _trace(ptx: str, sass: str, architecture: str, tools: Mapping[str, Path | No
 
 
 def read_marks(marked: str, sass: str) -> tuple[int, ...]:
-    """Return the PTX line of each line of SASS, read from the same SASS with line marks.
+    """Return the number of the PTX line for each line of SASS, or 0, read from the same SASS with line marks.
 
     The result is an empty tuple if the two differ, or if no line has a mark.
     """

@@ -16,7 +16,14 @@ _SEPARATOR = re.compile(r"(?<=\.py)(?:::|[./#])(?=[^\W\d])")
 
 
 def list_nearest(name: str, names: Iterable[str], most: int = 1, likeness: float = _LIKENESS) -> list[str]:
-    """Return the known names that are nearest to a name, the nearest first. Case, `-` and `_` do not matter."""
+    """Return at most `most` of the names that are similar to a name, the nearest first, ignoring case, `-` and `_`.
+
+    Args:
+        name: The misspelled name.
+        names: The known names.
+        most: The largest number of results.
+        likeness: The least similarity of a result, from 0 to 1.
+    """
     # The match ignores case and dashes, but the suggestion must have the spelling that works.
     folded: dict[str, str] = {}
     for candidate in names:

@@ -58,7 +58,10 @@ def format_amount(number: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time with its unit and at least two digits, as in `0.13 µs`. Seconds have one decimal, and 0 is `0`."""
+    """Return a time with its unit, as in `0.13 µs` and `250 ms`, rounded to two digits or, from 100 on, to an integer.
+
+    Seconds have one decimal, and a time of 0 is `0`.
+    """
     if not seconds:
         return "0"
     if seconds >= 1:

@@ -51,9 +51,10 @@ def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
 
 
 def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
-    """Return the totals by scope of the line with at least half of the amount; none without such a line or two scopes.
+    """Return the totals by scope of the line that has at least half of the total amount.
 
-    Launches without a known line count as one line.
+    The result is empty if there is no such line, or if it has only one scope. Launches without a known line count as
+    one line.
 
     Args:
         rows: The line, the scope and the amount of each launch, value or collective.

@@ -65,7 +65,7 @@ class Bound:
         return None if recorded is None else recorded * (1 + self.share) + self.slack
 
     def is_kept(self, measured: float, limit: float) -> bool:
-        """Return whether a measured number satisfies the bound."""
+        """Return whether a measured number satisfies the bound with the limit that `find_limit` returned."""
         return OPERATORS[self.sign](measured, limit)
 
 
@@ -78,7 +78,7 @@ def read_amount(value: object, unit: Unit, what: str = "a number") -> float:
         what: The name of the amount in errors.
 
     Raises:
-        InspectError: The value is neither, or has a wrong or unknown unit.
+        InspectError: The value is neither, is not finite, or is text with an unknown unit or, for bytes, without one.
     """
     if isinstance(value, str):
         return _check_finite(_read_text(value, unit, what), value, what)

@@ -42,7 +42,7 @@ class Checked:
         blame: The cause of the change since the record.
         measured: The measured number in its unit, or an empty string.
         recorded: The recorded number in its unit, or an empty string.
-        said: The explanation of a bound that does not hold.
+        said: The explanation of any outcome other than "holds"; otherwise an empty string.
     """
 
     program: str
@@ -58,7 +58,9 @@ class Checked:
 def check_budget(
     budget: Budget, subject: Subject, records: Mapping[str, Record], *, update: bool = False
 ) -> tuple[list[Checked], dict[str, Record]]:
-    """Check the bounds of a program on all of its targets, and return the results and the new records by key.
+    """Check the bounds of a program on all of its targets; return the results and, with `update`, new records by key.
+
+    The records are not written to a file.
 
     Args:
         budget: The bounds of the program.
@@ -114,7 +116,7 @@ def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record 
 
 
 def _find_blame(program: CompiledProgram, claim: Claim, record: Record | None) -> Blame:
-    """Return the cause of a change since the record, or "nothing" if the record already violates the bound."""
+    """Return the cause of a change since the record; "nothing" also if the recorded number violates the bound."""
     if record is None:
         return "unrecorded"
     recorded_number = record.numbers.get(claim.name)

@@ -38,7 +38,7 @@ class Record:
 
     @classmethod
     def read(cls, data: object, where: str) -> Self:
-        """Return the record that `to_json` returned as JSON data; `where` names its place in errors.
+        """Convert the JSON data that `to_json` returns back to a record; `where` names its place in errors.
 
         Raises:
             InspectError: The data is not a record.

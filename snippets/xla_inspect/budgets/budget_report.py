@@ -52,12 +52,12 @@ class BudgetReport(Answer):
 
     @property
     def is_of_compiler(self) -> bool:
-        """True if a change of the compiler is the only cause of all violated bounds."""
+        """True if bounds are violated and a change of the compiler is the only cause of all violations."""
         # Comparing the whole set also excludes a report without violated bounds, which has no causes.
         return {row.blame for row in self.list_rows("broken")} == {"compiler"}
 
     def tell(self) -> Iterator[Part]:
-        """Yield the number of bounds that hold, the violated bounds with their causes, and all numbers."""
+        """Yield the count of bounds that hold, the violated ones with causes, failed checks, and all numbers."""
         yield self._sum_up()
         for row in self.list_rows("broken"):
             sentence, *rest = row.said.splitlines() or [""]

@@ -34,6 +34,8 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
 ) -> CompiledProgram:
     """Compile a function for a target, and return the program with its comparable numbers and its assertions.
 
+    If the compilation fails, the program's first number or assertion raises BrokenError.
+
     Args:
         function: The function, jitted or not, or a model of Flax, Equinox or Haiku.
         *args: Positional arguments: arrays, shapes, or pytrees of them, or texts of shapes: `f32[64,128], i32[]`.
@@ -45,7 +47,7 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
         options: Options of XLA.
         calls: The positional arguments of further calls, for `traces`.
         log: The log of compilations and assertions.
-        **kwargs: Keyword arguments of the function, and options of `jax.jit` such as `donate_argnums`.
+        **kwargs: Keyword arguments of the function, and the options `static_arg*` and `donate_arg*` of `jax.jit`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.

@@ -32,11 +32,12 @@ __tracebackhide__ = True
 class CompiledProgram(ProgramNumbers):
     """The result of `hlo(...)`: comparable numbers, and assertions that raise an error if they fail.
 
-    An assertion that holds returns True, so that it can also be written after `assert`.
+    An assertion that holds returns True, so that it can also be written after `assert`. All assertions also raise
+    BrokenError if the program does not compile.
     """
 
     def collectives(self, kind: str = "", *, over: str = "") -> CollectiveTraffic:
-        """Return the traffic of the program's collectives, or only of those of a kind or over an axis.
+        """Return the traffic of the program's collectives, or only of those of a kind, over an axis, or both.
 
         Args:
             kind: A kind such as `all-reduce`, or an empty string for all kinds.
@@ -72,7 +73,8 @@ class CompiledProgram(ProgramNumbers):
         Args:
             kind: The kind, as in `collectives`.
             over: The axis, as in `collectives`.
-            larger_than: The largest allowed result of a collective on each device, in bytes.
+            larger_than: The largest allowed operand or result of a collective on each device: bytes, or text such as
+                `1 MiB`.
 
         Raises:
             BrokenError: There is such a collective.
@@ -92,7 +94,7 @@ class CompiledProgram(ProgramNumbers):
         """Assert that no launch only copies or transposes data, or none above a size.
 
         Args:
-            larger_than: The largest allowed copy, in bytes.
+            larger_than: The size of the largest allowed copy: bytes, or text such as `1 MiB`.
 
         Raises:
             BrokenError: There is such a copy.
@@ -116,8 +118,8 @@ class CompiledProgram(ProgramNumbers):
             argument: The number or the name of the argument.
 
         Raises:
-            BrokenError: No result reuses the memory of an array.
-            InspectError: There is no such argument.
+            BrokenError: There is an array whose memory no result reuses.
+            InspectError: There is no such argument, or the program uses none of its arrays or is a saved capture.
         """
         name, parameters = self._find_argument(argument)
         rows = self._explain(tell_untaken(self.capture, parameters))
@@ -133,7 +135,7 @@ class CompiledProgram(ProgramNumbers):
 
         Raises:
             BrokenError: The argument is not updated in place.
-            InspectError: There is no such argument.
+            InspectError: There is no such argument, or the program uses none of its arrays or is a saved capture.
         """
         name, parameters = self._find_argument(argument)
         facts = (*tell_untaken(self.capture, parameters), *tell_copied(self.capture, parameters))
@@ -160,7 +162,7 @@ class CompiledProgram(ProgramNumbers):
 
         Raises:
             BrokenError: The parts are in several kernels.
-            InspectError: The program has no such part; the message lists its parts.
+            InspectError: The program has no such part (the message lists its parts), or no kernel computes it.
         """
         self._begin()
         shared = SharedKernel(self.capture)
@@ -182,7 +184,7 @@ class CompiledProgram(ProgramNumbers):
 
         Raises:
             BrokenError: The parts share a kernel.
-            InspectError: The program has no such part; the message lists its parts.
+            InspectError: The program has no such part (the message lists its parts), or no kernel computes it.
         """
         self._begin()
         shared = SharedKernel(self.capture)

@@ -64,7 +64,7 @@ class Fingerprint:
 
     @classmethod
     def read(cls, data: object, where: str) -> Self:
-        """Return the fingerprint that `to_json` returned as JSON data; `where` names its place in errors.
+        """Convert the JSON data that `to_json` returns back to a fingerprint; `where` names its place in errors.
 
         Raises:
             InspectError: The data is not a fingerprint.
@@ -85,7 +85,10 @@ class Fingerprint:
         return [name for name, text in self.sources.items() if now.sources.get(name, text) != text]
 
     def blame(self, now: Fingerprint) -> Blame:
-        """Return the cause of the change since this record: only the compiler if code, call and options are equal."""
+        """Return the cause of the change from this fingerprint, which was recorded, to the current one.
+
+        Changed files, libraries or calls are a cause only if the lowered program or an option changed too.
+        """
         compiler = dict(self.versions) != dict(now.versions)
         code = bool(self.changed_files(now)) or self.call != now.call or self.libraries != now.libraries
         options = dict(self.options) != dict(now.options)

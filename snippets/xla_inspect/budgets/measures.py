@@ -213,7 +213,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def suggest_kind(kind: str) -> str:
-    """Return a hint for an unknown kind of collective: a similar kind, or the number or claim that counts it."""
+    """Return a hint for an unknown collective: a similar kind, the number or claim that counts it, or all kinds."""
     if kind.removesuffix("-start") in {"copy", "copies", "transpose"}:
         return "`copies` and `copied` count copies and transposes, and `no_copies` forbids them"
     if not list_nearest(kind, COLLECTIVE_KINDS) and (near := list_nearest(kind, MEASURES, likeness=0.7)):

@@ -73,7 +73,7 @@ class ProgramNumbers:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Quantity:
-            """Return the number with a name of `MEASURES`."""
+            """Return the number that has this name in `MEASURES`, or raise AttributeError."""
             if name not in MEASURES:
                 raise AttributeError(_name_nearest(name), name=name, obj=self)
             return self.measure(name)
@@ -107,7 +107,7 @@ class ProgramNumbers:
         """Raise an error if the program does not compile.
 
         Args:
-            memory: Whether it is enough that the memory of a program that does not fit is known.
+            memory: Whether to accept a program that does not fit in the device's memory if its memory plan is known.
 
         Raises:
             BrokenError: The program does not compile.
@@ -223,7 +223,7 @@ class ProgramNumbers:
         raise BrokenError("\n".join(filter(None, (printable(sentence), self._tell("", [*rows], part)))))
 
     def _tell(self, name: str, rows: Sequence[str], part: str) -> str:
-        """Return the lines of an explanation with those on the changes since the record, with unprintables escaped."""
+        """Return the given lines and those on the changes since the record as one text, with unprintables escaped."""
         lines = [*rows]
         if self.record is None:
             lines.append("  There is no record to compare with.")

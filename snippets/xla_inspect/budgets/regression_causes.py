@@ -50,7 +50,7 @@ class Causes:
             return None
 
     def explain(self, name: str) -> Finding | None:
-        """Return the reason for an instruction, a line or an argument, or None if it is unknown."""
+        """Return the first reason for an instruction, a line or an argument, or None if none is known."""
         # The finder is evaluated inside `_ask`, so that the recompilation happens only if a reason is needed.
         return self._ask(lambda finder: finder.explain(name))
 
@@ -104,7 +104,7 @@ class Causes:
             yield from self.tell_finding(exchange.name)
 
     def tell_finding(self, name: str) -> Iterator[str]:
-        """Yield the lines of `tell_finding` for the reason of an instruction, a line or an argument, if it is known."""
+        """Yield the reason for an instruction, a line or an argument as indented lines, or nothing if it is unknown."""
         if finding := self.explain(name):
             yield from tell_finding(finding)
 
@@ -114,7 +114,7 @@ class Causes:
         For `kernels`, lines on the reason for one source line with more kernels follow.
 
         Args:
-            record: The record, or None.
+            record: The record; without one, there are no lines.
             part: `kernels`, `collectives` or `memory`.
         """
         if record is None:

@@ -34,7 +34,7 @@ class Snapshots:
         self._counts: dict[str, int] = {}
 
     def name(self, test: str, program: str) -> str:
-        """Return the key for a program that a test compiles: both names, and `#2` for the second program with them."""
+        """Return the key for a program that a test compiles: both names, and `#2` at the second call with both."""
         key = f"{test} {program}"
         self._counts[key] = self._counts.get(key, 0) + 1
         # A test may compile the same function several times; the first key stays plain so that most keys are
@@ -46,7 +46,7 @@ class Snapshots:
         self._counts = {key: number for key, number in self._counts.items() if not key.startswith(f"{test} ")}
 
     def find(self, key: str) -> Record | None:
-        """Return the record with a key, or None.
+        """Return the record that the file has for a key, or None; in update mode, the file is not read.
 
         Raises:
             InspectError: The file is not a file of records, or has another format.

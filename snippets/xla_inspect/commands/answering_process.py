@@ -17,7 +17,7 @@ from xla_inspect.targets import note_changes
 
 
 def main() -> None:
-    """Run the command whose words follow the name of a folder, and write its exit status into this folder."""
+    """Run the command that follows a folder in `sys.argv`, write its exit status to this folder, and end Python."""
     folder, *arguments = sys.argv[1:]
     note_changes(json.loads((Path(folder) / ENVIRONMENT).read_text(encoding="utf-8")))
     leave = os._exit

@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Check the budgets of a file, and return the exit status: 1 if your code breaks one, 4 if the compiler does.
+    """Check the budgets of a file, print a report, and return the exit status: see `choose_status`.
+
+    With `--update`, the programs are recorded too, unless one of them fails.
 
     Raises:
         InspectError: The file or its records are invalid, or the file has no program with the name of `--only`.
@@ -92,7 +94,11 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def choose_status(report: BudgetReport) -> int:
-    """Return the exit status of a report; the most severe one if several apply."""
+    """Return the exit status of a report; the first in this order if several apply.
+
+    It is 2 if a bound could not be checked, 1 if your code may have broken one, 3 if a target is missing, 4 if only
+    the compiler broke bounds, and 0 if all bounds hold.
+    """
     # The order is that of severity: an unknown value, the user's change, a missing target, the compiler's change.
     if report.list_rows("unknown"):
         return command_list.BAD_INPUT

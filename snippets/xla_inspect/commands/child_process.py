@@ -203,7 +203,7 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
 
 
 def sweep(folder: str) -> None:
-    """Remove the folder of a command whose parent process was killed, and the dumps of this process."""
+    """If a command's folder still exists, its parent process was killed: remove the folder and this process's dumps."""
     # The parent process removes the folder, unless it was killed.
     if Path(folder).is_dir():
         shutil.rmtree(folder, ignore_errors=True)

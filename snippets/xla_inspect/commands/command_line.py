@@ -81,6 +81,8 @@ def _is_dump(word: str) -> bool:
 def complete(words: Sequence[str]) -> list[str]:
     """Return the words of a command line, with `summary` in front if there is no command; `--help` if it is empty.
 
+    `help NAME` becomes `NAME --help`.
+
     Raises:
         InspectError: The first word is neither a command nor a possible subject.
     """
@@ -103,7 +105,11 @@ def complete(words: Sequence[str]) -> list[str]:
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed options of a command line; `subject` may end with `run`, a script and its own arguments."""
+    """Return the parsed options of a command line; `subject` may end with `run`, a script and its own arguments.
+
+    Raises:
+        SystemExit: The words are invalid, or ask for the help or the version.
+    """
     # argparse would read the options of a script as options of the command, so the script's words are added afterwards.
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     parser, subparser = build_parser(words[0] if words else "")
@@ -203,7 +209,7 @@ class _FirstScreen(Parser):
     """The parser of the whole command, whose help lists subcommands in groups."""
 
     def format_help(self) -> str:
-        """Return a description, three examples, and the subcommands in groups."""
+        """Return the usage, a description, three examples, the subcommands in groups, and the exit statuses."""
         commands = list_questions()
         lines = [USAGE, f"{self.description}\n", EXAMPLES]
         for title, names in GROUPS.items():
@@ -220,7 +226,7 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
     """Return the parser of the command line, and that of the chosen subcommand.
 
     Args:
-        chosen: The subcommand of the command line. Only its module is imported.
+        chosen: The subcommand. Only its module is imported. If there is none, both results are the whole parser.
     """
     parser = _FirstScreen(
         prog="xla-inspect",

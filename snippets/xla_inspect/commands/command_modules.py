@@ -13,5 +13,5 @@ _find = lazy_names(__name__)
 
 
 def load_command(name: str) -> Any:  # noqa: ANN401 - a module
-    """Return the module of a subcommand."""
+    """Import and return the module of a subcommand that is not a question."""
     return _find(name)

@@ -52,7 +52,7 @@ class Diagnosis(Answer):
     Attributes:
         versions: The installed version of each package that contains a compiler.
         targets: The availability of targets, by kind.
-        troubles: The problems, the most severe first.
+        troubles: The problems: first version conflicts, then environment variables, then failed compilations.
         cache: The folder of the capture cache, or an empty string if it is off.
         cache_bytes: The size of the cache.
     """
@@ -69,7 +69,7 @@ class Diagnosis(Answer):
         return not self.troubles
 
     def tell(self) -> Iterator[Part]:
-        """Yield the available targets, the problems, and the packages to install."""
+        """Yield the available targets, the problems, compile times, unavailable targets, and installed versions."""
         available = [check for check in self.targets if not check.obstacle]
         names = ", ".join(name for check in available for name in check.targets) or "no target"
         problems = plural(len(self.troubles), "problem was found", "problems were found")

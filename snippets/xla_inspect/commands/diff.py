@@ -171,7 +171,7 @@ def _read_change(text: str) -> tuple[str, ...]:
 
 
 def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture | int:
-    """Return the capture of a side, compiled in a separate process, or the exit status if that fails."""
+    """Return the capture of a side, read from a saved one or compiled in a child process, or its status if it fails."""
     words, working = side.words, None
     paths: tuple[str, ...] = ()
     if _is_captured(words[0]):

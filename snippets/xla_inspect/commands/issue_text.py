@@ -19,7 +19,7 @@ _MOST = 120
 
 
 def write_issue(history: ReleaseHistory, source: str, command: str) -> str:
-    """Return the text of an issue in Markdown: the changes, a table of the releases, the file and the versions.
+    """Return the Markdown text of an issue: changes, a table of the releases, the file, versions and differences.
 
     Args:
         history: The answer of `xla-inspect since`.

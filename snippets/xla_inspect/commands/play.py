@@ -53,7 +53,7 @@ def read_size(text: str) -> int:
     """Return the bytes of a size such as `4G`.
 
     Raises:
-        InspectError: The size has another form, or is too small for any program.
+        InspectError: The size has another form, or is below 256 MiB.
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:

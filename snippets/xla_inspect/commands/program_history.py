@@ -126,7 +126,7 @@ class ProgramHistory:
         return InspectError(f"{message}\npass other releases with --from and --to, or fix the error")
 
     def measure(self, version: str) -> ReleaseMeasure:
-        """Compile the program under a release, run it if requested, and return the measurements or the failure."""
+        """Install a release if necessary, compile and, if requested, run the program; return measures or a failure."""
         kind = self.task.target.kind
         try:
             requirements = (*list_requirements(version, kind), *self.options.install)

@@ -123,7 +123,7 @@ def read_subject(request: Request, limit: float) -> Subject:
 
     Args:
         request: The request.
-        limit: The time limit in seconds for the user's code.
+        limit: The time limit in seconds for loading and tracing the user's code; a script has none.
 
     Raises:
         InspectError: The subject does not exist, or its arguments are missing.
@@ -255,6 +255,9 @@ def choose_targets(
     usual: Sequence[str], subject: Subject, requested: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """Return the available targets of a question, and the reasons why requested ones are unavailable.
+
+    Without a request, the targets are the available ones of `usual`, or the CPU. For a saved capture, they are the
+    requested targets or its own, without a check.
 
     Raises:
         TargetUnavailableError: All requested targets are unavailable.

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Find changes between releases, print them, and return the exit status: 1 if there is a change.
+    """Find changes between releases, print them and, if requested, write an issue; return 1 if there is a change.
 
     Raises:
         InspectError: An option is invalid, or fewer than two releases can be measured.
@@ -134,7 +134,7 @@ def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _choose_span(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the range of releases in the options; by default the ten releases up to the installed one."""
+    """Return the range of releases in the options; by default the installed release and the ten before it."""
     print_note("listing the releases of JAX ...")
     releases = _list_known()
     here = find_version("jax") or ""

@@ -30,7 +30,7 @@ stacks: TextIO | None = None
 
 @contextmanager
 def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
-    """Report an activity that takes over 2 seconds, and end a command's own process if it exceeds the limit.
+    """Print a note if an activity takes over 2 seconds; at the limit, end the process if it is a command's own.
 
     Args:
         doing: The activity, such as `loading model.py`.

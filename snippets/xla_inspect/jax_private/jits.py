@@ -21,11 +21,12 @@ def watch_jit(
     """Route calls of jitted functions that miss JAX's fast path through two functions within the `with` block.
 
     Args:
-        around_trace: Called with JAX's own function, the jitted function, JAX's record of the `jit` options, and the
-            positional and keyword arguments; returns the result of JAX's function for the rest. JAX's function traces
-            unless a matching trace is cached.
-        around_run: Called with JAX's own function, the jitted function, its positional and its keyword arguments, and
-            the caller of JAX's function. JAX's function lowers and compiles unless the result is cached.
+        around_trace: Called with a function without arguments in which JAX traces, unless a matching trace is cached;
+            the jitted function; JAX's record of the `jit` options; and the positional and keyword arguments. It must
+            return the result of the first function.
+        around_run: Called with a function without arguments in which JAX runs the program, and first lowers and
+            compiles it unless that is cached; the jitted function; and its positional and keyword arguments. It must
+            return the result of the first function.
         before_step: Called before each lowering and each compile with the name and the definition of the function, as
             `name_source` returns them. These distinguish the backward passes of functions with the same name.
     """

@@ -235,7 +235,7 @@ def hide_frames_of(file: str) -> None:
 
 
 def walk_frames(equation: Any) -> Iterator[tuple[str, str, int]]:  # noqa: ANN401 - its class says nothing of it
-    """Yield the file, function and line of each Python frame in an equation's traceback, innermost first."""
+    """Yield the file, function and line of each frame outside of JAX in an equation's traceback, innermost first."""
     from jax._src import source_info_util
 
     for frame in source_info_util.user_frames(equation.source_info.traceback):
@@ -264,7 +264,7 @@ def count_work(module_text: str) -> dict[str, float]:
 
 
 def load_mlir() -> Any:  # noqa: ANN401 - a module of bindings
-    """Return jaxlib's MLIR bindings."""
+    """Import and return jaxlib's module of MLIR bindings."""
     from jaxlib.mlir import ir
 
     return ir

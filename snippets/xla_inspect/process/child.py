@@ -48,14 +48,15 @@ class Child:
         folder: Its working folder, by default this process's.
         source: Its standard input, as `subprocess.Popen` accepts it; by default a pipe for `send`.
         errors: Its standard error, as `subprocess.Popen` accepts it.
-        limits: Its resource limits.
+        limits: Its resource limits. The output counts when it is read; the number of processes is checked only if there
+            is also a limit of time or memory.
         cleaning: A statement that it runs before it ends because its parent was killed.
         has_session: Whether it and its descendants form their own session, which ends as a whole. Without a session,
             a terminal's interrupt also reaches it.
 
     Attributes:
         process: The process itself. Its standard output is text; read it only with `listen` or by iteration.
-        excess: The limit that ended it: `time`, `memory`, `output`, or an empty string.
+        excess: The limit that ended it: `time`, `memory`, `output`, `processes`, or an empty string.
     """
 
     def __init__(  # noqa: PLR0913 - as `subprocess.Popen`

@@ -74,7 +74,7 @@ def kill_below(process: int) -> None:
 
 
 def measure_own_memory(*processes: int) -> int:
-    """Return the private memory of processes in bytes as Linux reports it, or 0 on other systems."""
+    """Return the sum of the private memory of processes in bytes, as Linux reports it, or 0 on other systems."""
     total = 0
     for process in processes:
         with contextlib.suppress(OSError, IndexError, ValueError):

@@ -67,7 +67,12 @@ def measure_store(store: Path | None = None) -> int:
 
 
 def evict_environments(store: Path, limit: int = MOST_BYTES) -> None:
-    """Remove incomplete environments, and the least recently used ones until the rest is below a size limit."""
+    """Remove incomplete environments, and the least recently used ones above a total size, except those in use.
+
+    Args:
+        store: The folder of environments.
+        limit: The total size that may remain, in bytes.
+    """
     total = 0
     whole = _list_whole(store)
     halves = [path for path in store.glob(_NAMED) if path not in whole]
@@ -94,7 +99,7 @@ def _find_last_use(folder: Path) -> float:
 
 
 def _measure(folder: Path) -> int:
-    """Return the size of a folder in bytes, which is stored in it at first, because environments do not change."""
+    """Return the size of an environment in bytes, from the file `size` in its folder, which the first call writes."""
     record = folder / "size"
     # A record that another process has written only in part is no number, and the folder is measured again.
     with suppress(OSError, ValueError):

@@ -88,6 +88,8 @@ def make_environment(
 ) -> Environment:
     """Return the environment of a release, and install it if necessary.
 
+    An installation first evicts unused environments, see `evict_environments`.
+
     Args:
         version: The release of JAX.
         requirements: Requirements for uv, by the kind of target that needs them. The first kind must install; a later
@@ -122,7 +124,7 @@ def make_environment(
 
 
 def read_environment(version: str, folder: Path) -> Environment | None:
-    """Return an installed environment and update its time of last use, or return None."""
+    """Return an installed environment and update its time of last use, or return None if it is missing or broken."""
     try:
         description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         (folder / USED).touch()
@@ -133,7 +135,9 @@ def read_environment(version: str, folder: Path) -> Environment | None:
 
 
 def _install(version: str, requirements: Mapping[str, Sequence[str]], folder: Path) -> None:
-    """Install a release with the first suitable Python on this machine; the folder is created completely or not at all.
+    """Delete a folder, and install a release in it with the first suitable Python on this machine.
+
+    After a failure, the folder does not exist.
 
     Raises:
         ReleaseError: The release cannot be installed.

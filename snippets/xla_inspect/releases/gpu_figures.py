@@ -37,7 +37,7 @@ def adapt_figures(spec: str, plugin: Path | None) -> str:
 
     Args:
         spec: The device data, as returned by `read_spec` of the targets.
-        plugin: The plugin's shared library; if None, the data is returned unchanged.
+        plugin: The plugin's shared library. The data is returned unchanged if it is None or contains no descriptor.
     """
     fields = read_message_fields(plugin) if plugin else {}
     if MESSAGE not in fields:

@@ -38,7 +38,7 @@ class Interpreter:
 
 @cache
 def list_interpreters() -> tuple[Interpreter, ...]:
-    """Return one CPython of each installed version: this process's first, then the newest first.
+    """Return one CPython of each installed minor version from 3.9 on: this process's first, then the newest first.
 
     The candidates are the interpreters that uv finds, and those of pyenv, most of which are not on the PATH.
     """

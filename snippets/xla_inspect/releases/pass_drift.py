@@ -50,8 +50,8 @@ def compare_names(old: Mapping[str, object] | Sequence[str], new: Mapping[str, o
 def compare_passes(old: Sequence[str], new: Sequence[str]) -> PassDrift:
     """Return the difference between two lists of passes, each in the order of the first run.
 
-    Two names count as the same pass if they differ only in `-`, `_` and capitals; or if they are similar and follow or
-    precede the same pass.
+    Two different names count as one renamed pass if they differ only in `-`, `_` and capitals; or if they are similar
+    and follow or precede the same pass.
     """
     came, went = compare_names(old, new).added, compare_names(old, new).gone
     pairs = dict(_find_renamed(old, new, went, came))

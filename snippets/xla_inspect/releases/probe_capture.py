@@ -95,7 +95,7 @@ class _Places:
         self._known: dict[tuple[str, int], int] = {}
 
     def number(self, text: str) -> str:
-        """Return a module with a frame number in place of each file and line that an older release wrote."""
+        """Return a module with a frame's number in place of each file and line, and add these frames to `frames`."""
         if "source_file=" not in text:
             return text
 

@@ -43,7 +43,7 @@ class CodeChange:
         target: The target.
         share: The share of operations that only one release has at the same loop depth, from 0 to 1, with operations in
             loops weighted more.
-        deepest: The depth of the innermost loop, before and after.
+        deepest: The depth of the most deeply nested loop, before and after.
         operations: The change in the number of each operation.
     """
 
@@ -129,7 +129,7 @@ class Drift:
         return Counter({sort: number for sort, number in total.items() if number})
 
     def numbers(self, measure: Callable[[ReleaseOutcome], int | None]) -> tuple[Change, ...]:
-        """Return the numbers that changed, largest change first.
+        """Return the numbers that changed, the one that grew or shrank by the largest factor first.
 
         Args:
             measure: Returns the number to compare from an outcome, or None if it is unknown.
@@ -171,7 +171,7 @@ class Drift:
 
     @cached_property
     def operations(self) -> SetChange:
-        """The change in the set of operations of the programs that both releases lower."""
+        """The change in the set of StableHLO operations of the programs that both releases lower."""
         return _compare_counts(self._modules.values())
 
     @cached_property

@@ -69,7 +69,7 @@ def choose_span(releases: Sequence[str], first: str, last: str) -> tuple[str, ..
         last: The last release.
 
     Raises:
-        ReleaseError: One of the two is not a release, or they are in the wrong order.
+        ReleaseError: One of the two is not a release, or the first is not older than the last.
     """
     for name, version in (("--to", last), ("--from", first)):
         if version not in releases:

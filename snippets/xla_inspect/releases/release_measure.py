@@ -66,7 +66,7 @@ class Question:
         return self.distance(first.values[self.name], second.values[self.name]) >= self.least
 
     def is_nearer(self, measure: ReleaseMeasure, first: ReleaseMeasure, second: ReleaseMeasure) -> bool | None:
-        """Return whether a release's answer is nearer to the first than to the second; None without an answer."""
+        """Return whether a release's answer is at least as near to the first as to the second; None without one."""
         if self.name not in measure.values:
             return None
         value = measure.values[self.name]

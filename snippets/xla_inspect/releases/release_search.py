@@ -65,7 +65,7 @@ class ReleaseSearch:
         return oldest, newest
 
     def find_boundary(self, question: Question) -> Boundary | None:
-        """Return the boundary where the answer to a question changes most, or None if both ends have the same answer.
+        """Return the boundary where the answer to a question changes, or None if both ends have the same or no answer.
 
         Each answer is assigned to the nearer end, so a small change before the large one does not hide it.
         """
@@ -88,7 +88,7 @@ class ReleaseSearch:
         return Boundary(question, self._known[self._versions[low]], self._known[self._versions[high]], between)
 
     def list_boundaries(self, question: Question) -> list[Boundary]:
-        """Return each boundary between consecutive measured releases with different answers."""
+        """Return each boundary between consecutive releases with different answers, without measuring more releases."""
         able = [measure for measure in self.measures if question.name in measure.values]
         boundaries = []
         for before, after in itertools.pairwise(able):

@@ -89,7 +89,7 @@ def find_target(name: str) -> Target:
     """Return the target with a short name, which may include a topology (`tpu-v5e:2x4`, `h100:8`).
 
     Raises:
-        InspectError: There is no such target; the message lists the available ones.
+        InspectError: There is no such target (the message lists the targets), or its topology has a wrong form.
     """
     entry = find_entry(name, TARGETS)
     kind, (_, colon, topology) = entry.kind, name.partition(":")
@@ -180,7 +180,7 @@ def drop_unknown(spec: str) -> str:
     """Return a GPU's description without the fields that the compiler of the installed plugin does not know.
 
     Args:
-        spec: The figures, as `read_spec` returns them.
+        spec: The description, as `read_spec` returns it; it is returned unchanged if no plugin is installed.
     """
     # Without the plugin's library there is nothing to search for names, so no field can be called unknown.
     if _find_plugin() is None:
@@ -201,7 +201,7 @@ def knows_gpu_option(name: str, library: Path | None = None) -> bool:
 
     Args:
         name: The name of the option.
-        library: The library of the plugin, by default the installed one.
+        library: The library of the plugin, by default the installed one; if there is none, the result is False.
     """
     # The plugin cannot list its options, but its library contains the name of each option as text.
     path = library or _find_plugin()

@@ -124,7 +124,7 @@ def list_original() -> dict[str, str]:
 
 @contextmanager
 def original_environment() -> Iterator[None]:
-    """Undo this package's changes of the environment within the `with` block, and keep the variables that it sets."""
+    """Undo this package's environment changes within the `with` block; variables that the block sets stay set after."""
     own, before = dict(os.environ), list_original()
     _replace(before)
     try:
@@ -141,6 +141,8 @@ def original_environment() -> Iterator[None]:
 @contextmanager
 def starting_environment(devices: int) -> Iterator[None]:
     """Set the variables that the compilers need within the `with` block, in which JAX starts its backends.
+
+    All environment variables have their earlier values again after the block.
 
     Args:
         devices: The number of CPU devices, unless the script or the user has set it.
@@ -185,7 +187,7 @@ def _simulate_cpus() -> None:
 
 
 def keep_devices() -> None:
-    """Let JAX show the same number of CPU devices as without this package, for notebooks that list the devices."""
+    """If JAX has not started, let it show as many CPU devices as without this package, for notebooks that list them."""
     if not _backends_started() and os.environ.get(_SIMULATED) not in {None, _NONE}:
         del os.environ["JAX_NUM_CPU_DEVICES"]
         os.environ[_SIMULATED] = _NONE
@@ -197,7 +199,7 @@ def keep_devices() -> None:
 
 
 def _hold_isa() -> None:
-    """Fix the CPU compiler's instruction set; the compiler reads the flag only when JAX starts its backends."""
+    """Add the flag for AVX2 code to `XLA_FLAGS` on x86-64, unless JAX has started or the variable names a file."""
     flags = os.environ.get("XLA_FLAGS", "")
     # If the value does not start with a dash, it is the name of a file with flags.
     if _backends_started() or not (flags.strip() or "-").startswith("-"):
@@ -267,7 +269,7 @@ def find_occasion() -> Callable[[object], AbstractContextManager[None]]:
 
 @cache
 def settle() -> None:
-    """Import JAX and make the CPU its default platform, even if JAX was imported before this module."""
+    """Import JAX and make the CPU its default platform, unless JAX has started or the user has chosen a platform."""
     import jax
 
     prepare()

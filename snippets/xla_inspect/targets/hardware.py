@@ -71,7 +71,7 @@ class Hardware:
 
     @property
     def gap(self) -> str:
-        """A sentence about unpublished figures that the model leaves out, or an empty string."""
+        """A sentence saying that no peak of the vector units is published, or an empty string if one is."""
         if self.vector:
             return ""
         return "No peak of the vector units is published, so this model counts no time for their work."
@@ -102,7 +102,7 @@ class Hardware:
 
 
 def find_hardware(target: str) -> Hardware | None:
-    """Return the peak rates of a target's hardware, or None for a CPU, whose rates depend on the model.
+    """Return the peak rates of a target's hardware, or None for a CPU and for hardware without rates in the table.
 
     Args:
         target: A short name, with or without a topology.
@@ -140,7 +140,10 @@ def read_description(base: str, text: str) -> Hardware:
     Args:
         base: The target's short name.
         text: The description. A rate is the units per core times the operations per unit and clock cycle, times the
-            clock rate.
+            clock rate, times the cores, times two operations for each multiply-add.
+
+    Raises:
+        ValueError: The description lacks the number of cores, the memory size or the bandwidth.
     """
     cores = int(_find_number("core_count", text))
     memory = int(_find_number("device_memory_size", text))

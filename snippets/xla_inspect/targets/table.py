@@ -120,10 +120,15 @@ FAMILIES = tuple(
 def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
     """Return the entry of a target, whose short name may include a topology.
 
-    For hardware that occurs only in dumps, such as `sm_75`, `gfx90a` and `tpu-v3`, the entry has only name and kind.
+    For hardware that occurs only in dumps, such as `sm_75`, `gfx90a` and `tpu-v3`, the entry has only names, kind and
+    vendor. It is returned only without `among`.
+
+    Args:
+        target: The short name.
+        among: The short names that are allowed, by default all of the table.
 
     Raises:
-        InspectError: There is no such target; the message lists the available ones.
+        InspectError: There is no such target; the message lists all of `TARGETS`.
     """
     base = target.partition(":")[0]
     # Hardware from dumps cannot be compiled for, so it is accepted only where all entries are, and not among targets.

@@ -69,7 +69,7 @@ TOLD = os.fdopen(os.dup(1), "w")
 
 
 def is_known(flag: str) -> bool:
-    """Return whether this release's XLA knows a flag, because XLA ends the process at an unknown flag."""
+    """Return whether a library of jaxlib contains the name of a flag; at an unknown flag, XLA would end the process."""
     spec = importlib.util.find_spec("jaxlib")
     folders = list(spec.submodule_search_locations or []) if spec else []
     for path in (path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".so", ".dylib"}):

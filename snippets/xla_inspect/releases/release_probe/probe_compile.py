@@ -128,7 +128,7 @@ def spread(
     specs: Any,
     devices: Sequence[Any],
 ) -> tuple[tuple[Any, ...], Any]:
-    """Return examples sharded over a mesh of devices, and a context manager for the mesh to lower under."""
+    """Return the arguments' shapes with shardings over a mesh, and a function that returns its context manager."""
     import jax
 
     sharding = jax.sharding
@@ -178,7 +178,7 @@ def compile_with_dumps(lowered: Any, options: Mapping[str, Any]) -> tuple[Any, l
 
 
 def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a program several times on this machine's CPU, and return the seconds of each run and their median.
+    """Run a program several times on this machine's CPU; return the seconds of all runs but the first, and the median.
 
     For a program with a mesh, nothing runs, and the result is the reason, as `failed`.
     """

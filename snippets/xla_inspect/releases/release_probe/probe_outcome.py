@@ -29,7 +29,7 @@ def count_equations(jaxpr: Any) -> tuple[dict[str, int], dict[str, list[str]]]:
 
 
 def list_operations(lowered: Any) -> dict[str, list[str]]:
-    """Return, for each kind of operation in the lowered module, its number of occurrences and its attributes."""
+    """Return, by operation of the lowered module, a list: the number of occurrences as text, and attribute names."""
     counts: Counter[str] = Counter()
     attributes: dict[str, set[str]] = {}
     waiting = [lowered.compiler_ir("stablehlo").operation]

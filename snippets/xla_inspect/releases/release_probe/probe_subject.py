@@ -116,7 +116,9 @@ def map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tupl
 
 
 def differentiate(function: Any, refuse: Callable[[str], Exception] = ValueError) -> Any:
-    """Return the gradient of a function with respect to its first argument; a result that is not a scalar is summed.
+    """Return a function that computes the gradient of another one with respect to its first argument.
+
+    Results that are not one scalar are summed, without those that are not floats.
 
     Args:
         function: The function.
