@@ -171,7 +171,7 @@ def _list_help(tree: ast.Module) -> Iterator[Sentence]:
 
 
 def _list_texts(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the texts in code with their lines, except for docstrings and error messages."""
+    """Yield the strings with a space and all f-strings with their lines, but neither docstrings nor error messages."""
     if isinstance(node, ast.Raise) or _is_message(node):
         return
     if isinstance(node, ast.JoinedStr):
