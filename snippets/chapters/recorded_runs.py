@@ -54,7 +54,7 @@ def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever J
 
 
 def _write(function: Callable[[], Any]) -> str:
-    """Call a function, and return its result as JSON."""
+    """Call a function, and return its result as JSON; raise InspectError if JSON cannot represent it."""
     try:
         return json.dumps(function())
     except (TypeError, ValueError) as error:
