@@ -197,7 +197,7 @@ def _find_old(name: str) -> list[str]:
 
 @cache
 def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record]]:
-    """Return the sentences of each text in a commit, and the commit's records.
+    """Return the sentences of each text in a commit, and the sentences that were affirmed there, both by text.
 
     Raises:
         SystemExit: The commit does not exist.

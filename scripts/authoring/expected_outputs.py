@@ -166,7 +166,7 @@ def advise(programs: Iterable[str]) -> str:
 
 
 def _find_place(lines: Sequence[str], index: int) -> tuple[str, str]:
-    """Return the member and the part of the output that a line belongs to."""
+    """Return the member above a line, or an empty string, and its unindented heading, or `the file`."""
     above = lines[: index + 1]
     member = next((line[1:-1] for line in reversed(above) if line.startswith("[")), "")
     return member, next((line for line in reversed(above) if line[:1] not in ("", " ", "[")), "the file")

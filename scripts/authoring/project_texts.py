@@ -51,7 +51,7 @@ def read_all(root: Path) -> Iterator[Prose]:
 
 
 def read_others(root: Path) -> Iterator[Prose]:
-    """Yield the texts that are not on a page."""
+    """Yield the texts that are not on a page: those of tables, READMEs, scripts, modules and commands."""
     yield from affirmed_tables.read_tables(root)
     for name in READMES:
         if (root / name).is_file():
