@@ -32,7 +32,7 @@ _ALIKE = 0.6
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence to accept, with its backing.
+    """A sentence for a person to accept, with its backing; an empty sentence and seal stand for a deletion.
 
     Attributes:
         sentence: The sentence.
@@ -50,7 +50,9 @@ class Pair:
 
 
 def list_pairs(prose: Prose, record: Record, chosen: dict[int, str], old: Iterable[str] = ()) -> list[Pair]:
-    """Return the sentences that are not affirmed, each with the chosen backing or the most probable one.
+    """Return a pair for each sentence that is not affirmed, with the chosen backing or the most probable one.
+
+    If sentences were only deleted, one pair without a sentence stands for all of them.
 
     Args:
         prose: The page.
@@ -136,7 +138,9 @@ def _set_side_by_side(sentence: str, code: str) -> str:
 def affirm(
     prose: Prose, accepts: Callable[[Pair], bool], chosen: dict[int, str], old: Iterable[str] = ()
 ) -> list[Pair]:
-    """Record the accepted sentences, drop deleted ones, and return the pairs that were not accepted.
+    """Record the accepted sentences, and return the pairs that were not accepted.
+
+    Deleted sentences are dropped from the record once every pair is accepted.
 
     Args:
         prose: The page.
@@ -185,7 +189,7 @@ def list_changed(base: str) -> Iterator[str]:
 
 
 def _find_old(name: str) -> list[str]:
-    """Return the sentences of a text in the last commit that changed the records, or none."""
+    """Return the sentences of a text in the last commit that changed the records, or an empty list."""
     command = ["git", "log", "-1", "--format=%H", "--", backing.RECORDS.as_posix()]
     commit = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stdout.strip()
     return _read_commit(commit)[0].get(name, []) if commit else []
@@ -193,7 +197,7 @@ def _find_old(name: str) -> list[str]:
 
 @cache
 def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record]]:
-    """Return the sentences of each text in a commit, and the commit's records.
+    """Return the sentences of each text in a commit, and the sentences that were affirmed there, both by text.
 
     Raises:
         SystemExit: The commit does not exist.
@@ -230,7 +234,7 @@ def _choose_texts(names: list[str]) -> list[Prose]:
 
 
 def _read_lines(text: str) -> list[int]:
-    """Return the line numbers in a list of ranges such as `12,20-24`."""
+    """Return the line numbers in a list of ranges such as `12,20-24`, both ends included."""
     lines: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")

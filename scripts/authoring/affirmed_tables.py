@@ -19,7 +19,7 @@ _HEADING = re.compile(r"^(?P<level>#+) .*\{[^}]*#(?P<id>[\w-]+)", re.MULTILINE)
 
 
 def read_tables(root: Path) -> Iterator[Prose]:
-    """Yield the tables as texts with sentences."""
+    """Yield the four tables, each as a text whose sentences are the entries."""
     data = root / "docs" / "data"
     yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root), _import_claims(root))
     yield _gather("docs/data/comparison.toml", data / "comparison.toml", _list_cells(root))
@@ -54,7 +54,7 @@ def _list_claims(root: Path) -> Iterator[_Entry]:
 
 
 def _list_cells(root: Path) -> Iterator[_Entry]:
-    """Yield the cells of the comparison of compilers, each backed by the checks of the section that it links to."""
+    """Yield the cells of the comparison of compilers, backed by the checks of the section that they link to, if any."""
     for row, cells in _load(root, "comparison.toml").items():
         for column, cell in cells.items():
             link = _SECTION.search(cell)
@@ -89,7 +89,7 @@ def _import_claims(root: Path) -> str:
 
 
 def _find_checks(root: Path, place: str) -> str:
-    """Return the checks of a section as one source text."""
+    """Return the checks of the section `place`, as in `fusion.md#id`, as one source text; it is empty without any."""
     page, _, anchor = place.partition("#")
     path = root / "docs" / page
     if not path.is_file():

@@ -57,7 +57,7 @@ def list_site_sentences(site: Path) -> Iterator[tuple[str, str]]:
 
 
 def list_command_sentences() -> Iterator[tuple[str, str]]:
-    """Yield a command and one line that it prints, without the rows of tables."""
+    """Run `COMMANDS`; yield the name of each and one sentence that it prints, for all sentences outside of tables."""
     for command in COMMANDS:
         printed = subprocess.run(
             [sys.executable, "-m", "xla_inspect.commands", *command.split()],

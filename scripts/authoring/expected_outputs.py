@@ -70,8 +70,8 @@ def list_programs() -> list[str]:
 def list_members(program: str) -> tuple[Member, ...]:
     """Return the functions to compile from a program's file, in the order of the file.
 
-    Functions that the gallery shows are compiled for all targets, others for the usual ones. The gallery's own file
-    only has the functions to which it passes more arguments than an example.
+    Functions that the gallery shows are compiled for all targets, others for the usual ones, unless the file names
+    their targets. The gallery's own file only has the functions to which it passes more arguments than an example.
     """
     gallery = importlib.import_module("programs.gallery")
     pieces = [piece.function for piece in gallery.PROGRAMS.values()]
@@ -120,7 +120,11 @@ def make(program: str, target: str) -> str:
 
 
 def compile_member(member: Member, target: str) -> Capture | Exception:
-    """Compile a member, and return its capture, or the exception with which JAX or the compiler rejects it."""
+    """Compile a member, and return its capture, or the exception with which JAX or the compiler rejects it.
+
+    Raises:
+        TargetUnavailableError: This machine cannot compile for the target.
+    """
     try:
         return begin_capture(member.program, target, None)()
     except TargetUnavailableError:
@@ -139,12 +143,12 @@ def describe_member(member: Member, target: str) -> str:
 
 
 def locate(program: str, target: str) -> Path:
-    """Return the path of the file for a program and a target."""
+    """Return the path of the expected output for a program and a target."""
     return EXPECTED / program / f"{target}.txt"
 
 
 def compare_outputs(program: str, target: str, expected: str, actual: str) -> str:
-    """Return the difference between two outputs, or an empty string: the first change in words, then a unified diff."""
+    """Return the first change between two outputs in words and a unified diff, or an empty string if they are equal."""
     if expected == actual:
         return ""
     old, new = expected.splitlines(), actual.splitlines()
@@ -162,7 +166,7 @@ def advise(programs: Iterable[str]) -> str:
 
 
 def _find_place(lines: Sequence[str], index: int) -> tuple[str, str]:
-    """Return the member and the part of the output that a line belongs to."""
+    """Return the member above a line, or an empty string, and its unindented heading, or `the file`."""
     above = lines[: index + 1]
     member = next((line[1:-1] for line in reversed(above) if line.startswith("[")), "")
     return member, next((line for line in reversed(above) if line[:1] not in ("", " ", "[")), "the file")

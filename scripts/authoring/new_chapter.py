@@ -67,7 +67,7 @@ def draft_chapter(title: str) -> Chapter:
     """Return the chapter for a title.
 
     Raises:
-        ChapterError: The title is empty or too long, or no name of a file or function can be derived from it.
+        ChapterError: The title is empty or too long, has forbidden characters, or gives no valid name of a file.
     """
     title = " ".join(title.split())
     if not title:
@@ -103,7 +103,7 @@ def plan(chapter: Chapter, section: str, root: Path = ROOT) -> dict[Path, str]:
         root: The project.
 
     Raises:
-        ChapterError: A file of that name exists, the section does not, or the title breaks a rule for prose.
+        ChapterError: The title or a file exists already, the section does not, or the title breaks a rule for prose.
     """
     config = root / "mkdocs.yml"
     nav = config.read_text(encoding="utf-8")
@@ -140,7 +140,7 @@ def add_entry(nav: str, chapter: Chapter, section: str) -> str:
 
 
 def write_files(files: dict[Path, str]) -> None:
-    """Write all files, or restore the earlier state if one cannot be written."""
+    """Write all files; if one cannot be written, restore the earlier state and raise the error."""
     # The old contents are read before anything is written, so that an error in the middle can be undone.
     before = {path: path.read_bytes() if path.exists() else None for path in files}
     try:

@@ -51,7 +51,7 @@ def read_all(root: Path) -> Iterator[Prose]:
 
 
 def read_others(root: Path) -> Iterator[Prose]:
-    """Yield the texts that are not on a page."""
+    """Yield the texts that are not on a page: those of tables, READMEs, scripts, modules and commands."""
     yield from affirmed_tables.read_tables(root)
     for name in READMES:
         if (root / name).is_file():
@@ -171,7 +171,7 @@ def _list_help(tree: ast.Module) -> Iterator[Sentence]:
 
 
 def _list_texts(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the texts in code with their lines, except for docstrings and error messages."""
+    """Yield the strings with a space and all f-strings with their lines, but neither docstrings nor error messages."""
     if isinstance(node, ast.Raise) or _is_message(node):
         return
     if isinstance(node, ast.JoinedStr):

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def update(programs: Sequence[str], *, check: bool) -> int:
-    """Compile programs, write their expected outputs or only compare them, print results, return the exit status."""
+    """Compile programs, write their expected outputs, delete those that no program makes, and print the changes.
+
+    With `check`, only compare them, and return 1 if anything differs; otherwise the exit status is 0.
+    """
     changes, different, missing = [], [], {}
     for number, program in enumerate(programs, 1):
         differing = []

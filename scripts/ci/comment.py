@@ -72,7 +72,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def find_pull_request(repository: str, head: str, commit: str) -> int | None:
-    """Return the number of the open pull request from a branch (`owner:branch`) whose last commit is this one."""
+    """Return the number of the open pull request from `head` (`owner:branch`) with this last commit, or None."""
     requests = call("GET", f"repos/{repository}/pulls", state="open", head=head)
     # A later push to the branch has a run of its own, which comments on the newer commit.
     numbers = [int(request["number"]) for request in requests if request["head"]["sha"] == commit]

@@ -54,7 +54,7 @@ class Run:
 
 
 def find_issue(repository: str, mark: str) -> int | None:
-    """Return the number of the open issue whose text begins with a mark."""
+    """Return the number of the oldest open issue by `AUTHOR` whose first line is a mark, or None."""
     issues = call("GET", f"repos/{repository}/issues", state="open", creator=AUTHOR, per_page="100")
     numbers = [int(issue["number"]) for issue in issues if (issue["body"] or "").splitlines()[:1] == [mark]]
     return min(numbers, default=None)

@@ -124,7 +124,7 @@ def find_problems(requested: Iterable[str], pauses: Pauses) -> dict[str, Problem
 
 
 def _request_host(pool: urllib3.PoolManager, method: str, host: Sequence[str], pause: float) -> dict[str, Problem]:
-    """Return the problems of the addresses of one host, by address."""
+    """Request the addresses of one host in turn, and return the problems, by address; a 429 ends the requests."""
     problems: dict[str, Problem] = {}
     for address in host:
         if LIMITED in problems.values():

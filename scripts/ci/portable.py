@@ -97,10 +97,10 @@ def copy(root: Path, folder: Path) -> None:
 
 
 def write_notebooks(folder: Path) -> list[str]:
-    """Write each notebook as a Markdown page next to it, since Zensical does not read Python files as pages.
+    """Write each notebook of a copy as a Markdown page, since Zensical reads no Python files, and adapt links to it.
 
     Args:
-        folder: The copy of the project. The notebooks run in the project itself, where their results are cached.
+        folder: The copy; its `affirm.toml` is deleted. The notebooks run in the project itself, which caches results.
 
     Returns:
         The failures, each with its file and line.

@@ -24,7 +24,9 @@ _DATA = re.compile(r"&quot;(?:src|details)&quot;: &quot;([0-9a-f]+\.json)&quot;"
 
 
 def publish_explorer(pages: Iterable[str], site: Path) -> None:
-    """Copy the explorer's scripts and the data that pages use into the site, if any page has an explorer.
+    """Publish the explorer's scripts and the data that pages use, and delete all other data from the site.
+
+    Without a page that has an explorer, delete the site's folder of explorers.
 
     Args:
         pages: The HTML of each page.
@@ -78,7 +80,7 @@ def _list_indexed(indexes: Iterable[str]) -> Iterator[str]:
 
 
 def link_file(file: Path, place: Path) -> None:
-    """Link a file into the site, which takes a tenth of the time of a copy, or copy it if linking fails."""
+    """Replace `place` by a hard link to a file, or by a copy if that fails; a copy takes ten times as long."""
     # An existing link would make `hardlink_to` fail, and a copy would write through it into the original.
     place.unlink(missing_ok=True)
     try:

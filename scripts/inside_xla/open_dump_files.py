@@ -25,7 +25,7 @@ MISSING = "Python for a browser is not in this build. `scripts/maintaining/brows
 
 
 def publish_dump_page(pages: Iterable[str], site: Path) -> None:
-    """Link the files that the page fetches into the site, if the site has the page.
+    """Publish the files that the page fetches in place of those of earlier builds, if the site has the page.
 
     If Python for browsers is missing, the page gets a message instead.
 
@@ -52,7 +52,7 @@ def publish_dump_page(pages: Iterable[str], site: Path) -> None:
 
 
 def _publish_python(site: Path) -> dict[str, object]:
-    """Link Python into a folder; return its name and the sizes of its files in bytes, or a message without Python."""
+    """Link Python into the site, and return its folder and its files' sizes in bytes; if it is not built, a message."""
     release = f"{PACKAGE}-{PYODIDE.read_version(PACKAGE)}"
     folder = site / "assets" / release
     if not PYODIDE.is_made():

@@ -102,7 +102,7 @@ class Playgrounds:
         )
 
     def _open(self, program: str) -> str:
-        """Return the address of a program's playground, or an empty string if the playground does not start."""
+        """Return the address of a program's playground, which is started unless it runs; empty if it does not start."""
         child, address = self._running.pop(program, (None, ""))
         if child is None or child.process.poll() is not None:
             for oldest in [*self._running][: 1 - MOST]:

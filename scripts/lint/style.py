@@ -286,7 +286,7 @@ def _head(text: str) -> str:
 
 
 def main() -> None:
-    """Check, or fix, the pages that the command line names, or all pages."""
+    """Check the pages that the command line names, or all pages; `--mend` first splits lines with several sentences."""
     names = [name for name in sys.argv[1:] if name != "--mend"]
     paths = [Path(name).resolve() for name in names] or list_prose_files()
     for path in [path for path in paths if "--mend" in sys.argv and path.suffix == ".md"]:

@@ -67,7 +67,7 @@ def check_numbers(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
 
 
 def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
-    """Return the numbers in words that are neither computed nor in the check behind their sentence."""
+    """Return the numbers in words that the code behind their affirmed sentence lacks; other sentences are skipped."""
     # `backing` reads the records through the project's root.
     project.root = root
     name = path.relative_to(root).as_posix()
@@ -90,7 +90,7 @@ def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
 
 
 def _list_numbers(code: str) -> set[object]:
-    """Return the numbers in a check's code: its constants, and the lengths of its lists."""
+    """Return the numbers in a check's code: constants, their reciprocals, and the lengths of lists and dictionaries."""
     numbers = set[object]()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):

@@ -71,7 +71,7 @@ _site = _Site()
 
 
 def on_startup(command: str, *, dirty: bool) -> None:
-    """Store the command; for `serve`, prepare to run pages in other processes."""
+    """Store the command; for `serve` without `dirty`, prepare to run pages in other processes."""
     _site.command = command
     if command == "serve" and not dirty:
         _site.pending = PagesPending()
@@ -244,7 +244,11 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 
 
 def _finish(config: MkDocsConfig) -> None:
-    """Write the checksum of the finished site, unless it is served or MkDocs counted a warning."""
+    """Write the checksum of the finished site, unless it is served or MkDocs counted a warning.
+
+    Raises:
+        PluginError: A page is missing or empty.
+    """
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
     if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return

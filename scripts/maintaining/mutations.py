@@ -64,7 +64,7 @@ class Mutation:
 
 
 def list_mutations(page: Path, source: Source, texts: list[str], dice: random.Random) -> Iterator[Mutation]:
-    """Yield the possible falsifications of a page, one for each item.
+    """Yield falsifications of a page: one for each value, assert and number in prose, and another for numeric values.
 
     Args:
         page: The page's file.

@@ -81,7 +81,10 @@ def write_pins(text: str, key: str, pins: Mapping[str, str]) -> str:
 
 
 def resolve(text: str, versions: Mapping[str, str], *, build: bool = False) -> dict[str, str]:
-    """Return the versions that uv resolves for all platforms of a `pyproject.toml`, preferring fitting `versions`."""
+    """Return the versions that uv resolves for all platforms of a `pyproject.toml`, preferring fitting `versions`.
+
+    With `build`, they are those of the packages that build the wheel, otherwise those of all dependency groups.
+    """
     project = tomllib.loads(text)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -104,7 +107,10 @@ def resolve(text: str, versions: Mapping[str, str], *, build: bool = False) -> d
 
 
 def pin(text: str, *, upgrade: bool = False) -> str:
-    """Return the text of a `pyproject.toml` with both lists of constraints resolved again."""
+    """Return the text of a `pyproject.toml` with both lists of constraints resolved again.
+
+    Versions that still fit stay unless `upgrade` is true, which selects the newest ones.
+    """
     project = tomllib.loads(text)
     versions, known_build = ({}, {}) if upgrade else (read_pins(project), read_build_pins(project))
     bare = write_pins(write_pins(text, RUNTIME_LIST, {}), BUILD_LIST, {})

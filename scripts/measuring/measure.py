@@ -98,7 +98,7 @@ def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[
 
 
 def find_reason(stderr: str) -> str:
-    """Return the last non-empty line of an error output, since the traceback comes before the message."""
+    """Return the last non-empty line of an error output, where a traceback has its message, or `nothing`."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return lines[-1] if lines else "nothing"
 

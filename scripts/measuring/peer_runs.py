@@ -101,7 +101,7 @@ def run_all(peers: Iterable[str], *, update: bool = False, within: float | None 
 
 
 def report_outcomes(outcomes: Sequence[PeerOutcome]) -> int:
-    """Print a summary of the results, and return the exit status."""
+    """Print a summary of the results, and return the exit status: `FAILED` (also for a difference), `NOT_RUN` or 0."""
     for verdict in PeerVerdict:
         if peers := [outcome.peer for outcome in outcomes if outcome.verdict is verdict]:
             print(f"{verdict}: {', '.join(peers)}")
@@ -114,7 +114,7 @@ def report_outcomes(outcomes: Sequence[PeerOutcome]) -> int:
 
 
 def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
-    """Install a compiler, run its script, and compare the script's output with the record."""
+    """Install a compiler, run its script, and compare its output with the record, which `update` rewrites."""
     # Compilers generate different code for other machines, so their output cannot be compared with the record.
     if (platform.system(), platform.machine()) != RECORDED_ON:
         return PeerOutcome(

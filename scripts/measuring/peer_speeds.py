@@ -155,7 +155,7 @@ def name_package(name: str) -> tuple[str, str]:
 
 
 def quartiles(values: Sequence[float]) -> list[float]:
-    """Return the lower quartile, the median and the upper quartile, to three digits."""
+    """Return the lower quartile, the median and the upper quartile, to three significant digits."""
     return [float(f"{value:.3g}") for value in statistics.quantiles(values, n=4, method="inclusive")]
 
 

@@ -23,7 +23,7 @@ def today() -> str:
 
 
 def name_processor() -> str:
-    """Return the processor's name as Linux reports it."""
+    """Return the processor's name as Linux reports it, or else as Python does."""
     names = Path("/proc/cpuinfo")
     lines = names.read_text(encoding="utf-8").splitlines() if names.exists() else []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

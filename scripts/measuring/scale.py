@@ -172,7 +172,10 @@ def measure_row(row: Row, runs: int) -> dict[str, Any]:
 
 
 def time_module(words: Sequence[str], *, fits: bool) -> tuple[Run, str]:
-    """Run a module with arguments to its end; return the measurements and the output, or exit if it fails."""
+    """Run a module with arguments to its end, and return the measurements and the output.
+
+    This process exits unless the module ends with status 0, or with 1 for a program that does not fit.
+    """
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "JAX_LOG_COMPILES": "1"}
     # Without its bytecode files Python would compile every module again, which is not the cost of a command.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -38,7 +38,7 @@ _REBUILD = "from measuring.served_site import rebuild_plain; rebuild_plain()"
 
 
 def time_first_starts(place: Path, runs: int) -> None:
-    """Serve fresh copies of the site, build others from nothing, and print the ratios."""
+    """Serve a fresh copy of the site and build it from nothing, `runs` times, and print the ratios of the times."""
     homes, wholes = [], []
     for run in range(runs):
         copy = place / f"first-{run}"
@@ -132,7 +132,7 @@ def ask_plain(plain: Child, edit: str) -> float:
 
 
 def edit(path: Path, number: int) -> float:
-    """Add a sentence to a chapter; return the seconds until it is shown, after the whole rebuild has finished."""
+    """Add a sentence to a chapter, await the whole rebuild, and return the seconds until the sentence was shown."""
     address = "" if path.stem == "index" else f"{path.stem}/"
     add_sentence(path, number)
     seconds = await_text(address, _SENTENCE.format(number), longest=120)

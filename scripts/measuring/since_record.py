@@ -18,7 +18,7 @@ WORDS = ("accumulate.py:accumulate", "--from", "0.10.2", "--to", "0.11.1", "--as
 
 
 def main() -> int:
-    """Run `xla-inspect since`, write its answer to docs/data/since.json, and return the exit status."""
+    """Run `xla-inspect since`; only if a release changed the program, write docs/data/since.json and return 0."""
     out = io.StringIO()
     with chdir(FOLDER), redirect_stdout(out):
         status = run_command(["since", *WORDS])

@@ -87,7 +87,11 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
 
 
 def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
-    """Run the probe once; if its process ends on a page, record that as the page's result."""
+    """Run the probe once; if its process ends on a page, record that as the page's result.
+
+    Raises:
+        ReleaseError: The process failed before the first page, or between two pages.
+    """
     folder, finished, page = environment.folder, total - len(waiting), ""
     # The release's interpreter has no path to this project, so it is added for the probe.
     program = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); from releases.page_probe import main; main()"

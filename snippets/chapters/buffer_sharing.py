@@ -23,7 +23,7 @@ def most_live(ranges: Ranges) -> tuple[str, ...]:
 
 
 def share_buffers(ranges: Ranges) -> dict[str, int]:
-    """Assign each value, in the order of its start, the first buffer whose value is no longer needed.
+    """Assign each value, in the order of its start, the first buffer whose value is no longer needed, or a new one.
 
     For values of equal size this is optimal: it colours an interval graph in the order of the starts.
     The result has the number of each value's buffer, from 0.

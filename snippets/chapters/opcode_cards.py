@@ -66,7 +66,11 @@ class OpcodeCatalog:
         self.hand: dict[str, Instruction] = {instruction.opcode: instruction for instruction in hand.walk()}
 
     def reach(self, opcode: str) -> Reach:
-        """Return the origin of an opcode, such as `call` (a call of JAX), `pass`, `primitive`, `hand` or `nowhere`."""
+        """Return the origin of an opcode: `call`, `structure`, `pass`, `primitive`, `hand` or `nowhere`.
+
+        In the input of a compiler, `call` is an opcode from a call of JAX, and `structure` any other. `primitive` is a
+        custom primitive of a program, and `hand` is HLO written by hand.
+        """
         if opcode in self.programs:
             if not any("before" in stages for stages in self.programs[opcode].values()):
                 # No program's input contains the opcode, so a pass must have created it.

@@ -161,7 +161,7 @@ def describe_package(room: str) -> str:
 
 
 def list_dependencies() -> set[tuple[str, str]]:
-    """Return the dependencies as pairs (user, used package); imports for type annotations count too."""
+    """Return pairs (user, used package) without `xla_inspect` itself; imports for type annotations count too."""
     # Tests and pages also import packages, but only the packages' own modules depend on each other.
     own = set(list_modules().values())
     uses = (

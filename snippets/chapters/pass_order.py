@@ -9,7 +9,11 @@ if TYPE_CHECKING:
 
 
 def runs_once_before(capture: Capture, once: str, later: str) -> bool:
-    """Return whether one pass runs exactly once, before the first run of another pass."""
+    """Return whether one pass runs exactly once, before the first run of another pass.
+
+    Raises:
+        ValueError: The first pass runs once, and the other one never.
+    """
     names = [run.name for run in capture.runs]
     return names.count(once) == 1 and names.index(once) < names.index(later)
 

@@ -229,7 +229,7 @@ def _write_question(match: re.Match[str]) -> str:
 
 
 def _write(kind: str, question: str, choices: Iterable[_Choice], see: str) -> str:
-    """Return a question with its choices as one line of HTML."""
+    """Return a question with its choices as one line of HTML; raise ValueError if `see` is no anchor."""
     if not _PLACE.fullmatch(see):
         message = f'"{question}": `see` is an anchor on the same page, such as "#kernels", and not "{see}"'
         raise ValueError(message)

@@ -68,7 +68,7 @@ def quote_reasons(answers: Mapping[str, Decision | Sequence[Decision] | str]) ->
 
 
 def find_first_decisions(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tuple[Decision, ...]:
-    """Return the first decision of each kind of message, in the order of the kinds.
+    """Return the first decision of each kind of message that has one, in the order of the kinds.
 
     Args:
         reasons: The reasons in a compiler's log.
@@ -153,7 +153,7 @@ def _say(decision: Decision) -> str:
 
 
 def _match(template: str, sentence: str) -> re.Match[str] | None:
-    """Return the match of a sentence with its template, with a numbered group for each field of the template."""
+    """Return the match of a sentence with its template, or None; each field of the template is a numbered group."""
     # A template may contain a field twice, but names of groups must be unique, so they are numbered.
     parts = enumerate(Formatter().parse(template))
     pattern = "".join(re.escape(text) + (f"(?P<{name}__{at}>.*?)" if name else "") for at, (text, name, *_) in parts)

@@ -23,7 +23,7 @@ PACKAGES = ("jax", "jaxlib", "numpy", "libtpu", "jax-cuda13-plugin")
 def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """Run a module's function on this CPU, and return its result; use the cache if its dependencies are unchanged.
 
-    The dependencies are the module's file, the project's modules that it imports with their data files, Python, JAX,
+    The dependencies are the module's file, the project's modules that it imports, but no data files, Python, JAX,
     NumPy, the compilers for GPU and TPU, the environment's XLA flags, this package and the processor's architecture.
     Tuples are returned as lists.
 
@@ -54,7 +54,7 @@ def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever J
 
 
 def _write(function: Callable[[], Any]) -> str:
-    """Call a function, and return its result as JSON."""
+    """Call a function, and return its result as JSON; raise InspectError if JSON cannot represent it."""
     try:
         return json.dumps(function())
     except (TypeError, ValueError) as error:

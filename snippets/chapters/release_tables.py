@@ -168,7 +168,7 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
 
 
 def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of the programs with the same launches but different code, or a sentence if there are none."""
+    """Return a table of programs with the same launches but mostly different code, or a sentence if there are none."""
     rows = [
         [
             breakable_code(change.program),

@@ -155,7 +155,7 @@ def show_lines(plans: Sequence[str], *, whole: bool) -> str:
 
 
 def check_lines(plans: Iterable[str]) -> None:
-    """Assert that some plans have all kinds of allocations, and that a new dump has files of plan and live ranges."""
+    """Assert that the plans together have all kinds of allocations, and that a new dump has plan and live ranges."""
     allocations = [a for plan in plans for a in parse_buffers(plan).allocations]
     assert all(a.page == 0 for a in allocations)
     assert {a.kind for a in allocations} == {*KINDS, "thread-local"}

@@ -65,7 +65,7 @@ def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
 
 
 def list_writes(calls: int) -> dict[str, list[int]]:
-    """Call a jitted function; return the number that each call wrote, or 0, and the length of its list after each."""
+    """Call a jitted function; return `last`, what each call wrote, or 0, and `appended`, the length of its list."""
     ledger, after = Ledger(), dict[str, list[int]](last=[], appended=[])
 
     def remember(x: jax.Array) -> jax.Array:

@@ -37,7 +37,7 @@ def show_forms(capture: Capture) -> str:
 
 
 def check_forms(capture: Capture) -> None:
-    """Assert that each text of the layer has names, types, operations and operands, and what only some texts have."""
+    """Assert that each text of the layer names operations, operands and types, and which have layouts or a schedule."""
     assert re.search(r"^ *\w+:f32\[64,256\] = dot_general\[.*?\] \w+ \w+$", capture.jaxpr, re.MULTILINE | re.DOTALL)
     line = r"^ *%\w+ = stablehlo\.dot_general %\w+, %\w+, .* -> tensor<64x256xf32>$"
     assert re.search(line, capture.stablehlo, re.MULTILINE)

@@ -62,7 +62,7 @@ def list_changed(captures: Mapping[str, Mapping[str, Capture]], name: str) -> se
 
 
 def name_programs(names: Iterable[str], *, linked: bool = True) -> str:
-    """Return the titles of programs as Markdown, separated by commas, with links to their sections; or `none`."""
+    """Return the titles of programs as Markdown, separated by commas, with links to sections if `linked`; or `none`."""
     titles = (f"[{PROGRAMS[name].title}](#{name})" if linked else PROGRAMS[name].title for name in names)
     return ", ".join(titles) or "none"
 

@@ -127,7 +127,7 @@ def show_frames(dumped: Mapping[str, str]) -> str:
 
 
 def list_weighed(log: Sequence[str]) -> dict[str, str]:
-    """Return the first log line of a GPU fusion that saves time in the cost model (`gains`), and one that `loses`."""
+    """Return the log line of the first GPU fusion that saves time by the cost model (`gains`), and one that `loses`."""
     times = [(line, re.search(r"([\d.]+) us fused, ([\d.]+) us apart", line)) for line in log]
     pairs = [(line, float(match[1]) - float(match[2])) for line, match in times if match]
     return {

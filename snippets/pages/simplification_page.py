@@ -64,7 +64,7 @@ def follow(programs: Programs, name: str, kind: str, target: str) -> Fate:
 
 
 def count_early(fates: Fates, kind: str) -> int:
-    """Return the number of rewrites that every target makes before the first pass runs."""
+    """Return the number of rewrites that every target makes before the first pass runs, in one element type."""
     return sum({fate.by for fate in kinds[kind].values()} <= _EARLY for kinds in fates.values())
 
 

@@ -217,7 +217,7 @@ def split_changes(step: Drift, target: str = "") -> tuple[list[Change], list[Cha
 
 
 def show_rewritten(steps: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return a Markdown table of the number of programs with the same launches but different code, for each update."""
+    """Return a Markdown table of the number of programs with the same launches but mostly different code, by update."""
     rows = [
         (
             _name_step(step),
@@ -229,7 +229,7 @@ def show_rewritten(steps: Sequence[Drift], targets: Sequence[str]) -> str:
 
 
 def count_rewritten(step: Drift, target: str) -> int:
-    """Return the number of programs whose launches an update kept but whose code it changed on a target."""
+    """Return the number of programs whose launches an update kept but whose code it mostly changed on a target."""
     return sum(change.target == target for change in step.rewritten)
 
 

@@ -198,7 +198,7 @@ def check_rounding(loose: Captures, strict: Capture) -> None:
 
 
 def compile_matmuls(exact: Capture) -> dict[str, Capture]:
-    """Compile five matmuls for the H100: the usual one, exact, by preset, with a vector, and with small matrices.
+    """Return five matmuls for the H100: the usual one, `exact`, by preset, with a vector, and with small matrices.
 
     Args:
         exact: The matmul with the highest precision.

@@ -26,7 +26,7 @@ mlir.register_lowering(batch_norm_inference, _lower)
 
 
 def batch_norm(x: jax.Array, scale: jax.Array, offset: jax.Array, mean: jax.Array, variance: jax.Array) -> jax.Array:
-    """Return scale * (x - mean) / sqrt(variance + 1e-5) + offset, f32[8,16]; the four have one number a channel."""
+    """Return scale * (x - mean) / sqrt(variance + 1e-5) + offset, f32[8,16]; all arguments but x are f32[16]."""
     normed: jax.Array = batch_norm_inference.bind(x, scale, offset, mean, variance)
     return normed
 

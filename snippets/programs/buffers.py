@@ -83,7 +83,7 @@ def deep_checkpointed(x: jax.Array, ws: jax.Array) -> jax.Array:
 
 
 def residual(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return one layer with a residual connection, in the shape of x."""
+    """Return x + tanh(sin(x @ w) * x), one layer with a residual connection, in the shape of x."""
     return x + jnp.tanh(jnp.sin(x @ w) * x)
 
 

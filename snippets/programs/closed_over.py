@@ -8,12 +8,12 @@ TABLE = np.linspace(0.0, 1.0, 512 * 1024, dtype=np.float32).reshape(512, 1024)
 
 
 def closed_over(x: jax.Array) -> jax.Array:
-    """Return x, f32[64,512], times the sine of a table that is a part of the program."""
+    """Return x @ sin(TABLE) for x, f32[64,512]; the table is a constant of the program."""
     return x @ jnp.sin(TABLE)
 
 
 def passed_in(x: jax.Array, table: jax.Array) -> jax.Array:
-    """Return x, f32[64,512], times the sine of a table, f32[512,1024]."""
+    """Return x @ sin(table) for x, f32[64,512], and a table, f32[512,1024]."""
     return x @ jnp.sin(table)
 
 

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def exported_layer() -> Exported:
-    """Return the layer for CPU, NVIDIA GPU and TPU in one module."""
+    """Return the dense layer exported for CPU, NVIDIA GPU and TPU in one module."""
     return export.export(jax.jit(layer.layer), platforms=("cpu", "cuda", "tpu"))(*layer.EXAMPLE)
 
 
 def any_rows() -> Exported:
-    """Return the layer for any number n of rows, f32[n,128] to f32[n,256]."""
+    """Return the dense layer exported for any number n of rows, f32[n,128] to f32[n,256]."""
     (n,) = export.symbolic_shape("n")
     x, *weights = layer.EXAMPLE
     return export.export(jax.jit(layer.layer))(jax.ShapeDtypeStruct((n, x.shape[1]), x.dtype), *weights)

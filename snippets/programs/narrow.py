@@ -23,7 +23,7 @@ def counted(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def dequantized(x: jax.Array, w: jax.Array, x_scale: jax.Array, w_scale: jax.Array) -> jax.Array:
-    """Return x @ w, each converted to bfloat16 and multiplied by a scale of its own, f32[]."""
+    """Return x @ w in float32, each first converted to bfloat16 and multiplied by its own scale, f32[]."""
     wide_x = x.astype(BF16) * x_scale.astype(BF16)
     wide_w = w.astype(BF16) * w_scale.astype(BF16)
     return jnp.matmul(wide_x, wide_w, preferred_element_type=jnp.float32)

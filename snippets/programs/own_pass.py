@@ -15,7 +15,7 @@ RELU = re.compile(r"^( +)(ROOT )?(%\S+) = (\S+) maximum\((.*)$", re.MULTILINE)
 
 
 def cap_relu(serialized: bytes) -> bytes | None:
-    """Return module `jit_layer` with every maximum capped at 6; None for other modules or without a maximum.
+    """Return module `jit_layer`, serialized, with every maximum capped at 6; None for others or without a maximum.
 
     Args:
         serialized: The bytes of the HloModuleProto that the compiler passes in.
@@ -49,7 +49,7 @@ def own_pass() -> dict[str, Any]:
 
     Returns:
         For each target `before` and `after`, the module that the pass received and the optimized module, and `names`,
-        the names of all modules that it received; and under `traps` the outcome of each trap.
+        the names of all modules that it received; for the CPU also `largest`; under `traps` the outcome of each trap.
     """
     return {name: _run_child(name) for name in (*PLATFORMS, "traps")}
 

@@ -34,8 +34,8 @@ def thunk_dumps() -> dict[str, Any]:
     """Return the thunk texts that XLA dumps for an H100.
 
     Returns:
-        `cases`: for each case its texts, by `MADE` and `AFTER`; the second where passes changed it. `gathered`: for
-        programs of one to eight kernels, in order, whether XLA makes a command buffer of them where nobody asks it to.
+        `cases`: for each case its texts, by `MADE` and, if passes changed it, `AFTER`. `gathered`: for
+        programs of one to eight kernels, in order, whether XLA makes a command buffer of them by default.
     """
     (device, *_) = targets.find_target("h100").devices()
     shape = (jax.ShapeDtypeStruct((1024,), jnp.float32),)

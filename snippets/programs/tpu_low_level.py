@@ -31,7 +31,7 @@ def tpu_low_level() -> dict[str, int]:
     """Return how many files and stages there are, finished listings, and those of them with a matmul.
 
     A file's name ends with the stage after which it was written. A listing with a matmul uses the matrix units.
-    Beside them, how many files hold MLIR. Without libtpu everything is zero.
+    The number of files that hold MLIR is returned too. Without libtpu everything is zero.
     """
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ.copy(), **QUIET, "LIBTPU_INIT_ARGS": FLAGS.format(folder=folder)}

@@ -17,7 +17,13 @@ REPORT = "LIVEPAGE_REPORT"
 
 
 def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
-    """Make failed checks in this notebook process raise, and write its inputs to the report after each cell."""
+    """Make failed checks in this notebook process raise, and write its inputs to the report after each cell.
+
+    Args:
+        root: The project's folder.
+        adapter: The name of the module with the project's adapter, or an empty string.
+        is_whole: Whether all targets are available, so that each assert has to run.
+    """
     import IPython
 
     project.root, project.adapter = Path(root), load_adapter(adapter)

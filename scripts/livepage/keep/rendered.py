@@ -108,7 +108,7 @@ def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, An
 
 
 def _restore(page: Page, build: Build, files: Files, stored: dict[str, Any]) -> bool:
-    """Set the stored rendering on a page; return whether the page's pieces still have the stored outcomes."""
+    """Set the stored rendering on a page, unless its pieces have other outcomes now; return whether it was set."""
     if source := stored["source"]:
         ran = outcomes.recall(source, build)
         if ran is None or outcomes.make_digest(ran) != stored["outcomes"]:

@@ -97,7 +97,7 @@ def _lead(text: str, find_page: Callable[[str], str | None]) -> str:
 
 
 def address_of(site: str, page: str, files: Files, link: str) -> str | None:
-    """Return the absolute address that a relative link leads to, or None for an unknown target.
+    """Return the absolute address that a relative link leads to, or None if the target or the site's is unknown.
 
     Args:
         site: The address of the site, or an empty string.

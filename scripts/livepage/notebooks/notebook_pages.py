@@ -102,7 +102,7 @@ def read_source(page: Page) -> str | None:
 
 
 def write_downloads(files: Files, config: MkDocsConfig) -> None:
-    """Write the downloadable notebooks; this needs the final address of every page."""
+    """Set the content of the site's notebook downloads; this needs the final address of every page."""
     for path in list_notebooks(Path(config.docs_dir)):
         name = path.relative_to(config.docs_dir).as_posix()
         if file := files.get_file_from_path(_download(name)):

@@ -115,7 +115,7 @@ def write_card(page: Page, page_html: str, site_name: str) -> str:
     """Return the card of a page as HTML that can be placed next to the page's own HTML file.
 
     Args:
-        page: The page; `card` in its front matter selects the class of the figure, by default the first figure.
+        page: The page; `card` in its front matter selects the class of the figure, by default the first SVG.
         page_html: The page's HTML in the site.
         site_name: The name of the site.
     """

@@ -69,7 +69,7 @@ def link(content: str, terms: Iterable[Term], find: Callable[[str], str]) -> str
 
 
 def publish_terms(folder: Path, find: Callable[[str], str]) -> None:
-    """Write the sentences of the terms into a built site.
+    """Write the sentences of the terms into the file `FILE` of a built site.
 
     Args:
         folder: The site's folder.

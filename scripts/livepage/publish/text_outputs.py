@@ -49,7 +49,7 @@ class Item:
 
 
 def publish_texts(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> None:
-    """Write the Markdown of each page, `llms.txt` and, if a page has feed items, `feed.xml` into the site."""
+    """Write the Markdown of each page, `llms.txt` and `feed.xml` into the site; delete a feed without items."""
     site = Path(config.site_dir)
     names = frozenset(page.file.src_uri for page in pages)
     for name in sorted(names):

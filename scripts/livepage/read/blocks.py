@@ -196,7 +196,7 @@ class _BlockReader:
         self.places += places
 
     def _past(self, fence: str, at: int, prose: list[int]) -> int:
-        """Return the line that would close an invalid fence, or `at`, the line of the fence itself."""
+        """Return the index of the line that would close an invalid fence, or `at`; the lines up to it become prose."""
         for end in range(at + 1, len(self.lines)):
             if self.lines[end].strip(" \t>") == fence:
                 prose += range(at + 1, end + 1)

@@ -103,7 +103,7 @@ class Build:
         return "<page>", 1, text
 
     def record(self, source: Source, outcomes: list[Outcome], *, ran: bool) -> None:
-        """Store the outcomes of a page, and add them to the totals."""
+        """Store the outcomes of a page, and add them to the totals; `ran` says whether its code ran for this build."""
         self.sources[source.name] = source, outcomes
         self.totals["pages"] += 1
         if ran:

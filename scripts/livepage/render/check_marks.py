@@ -110,7 +110,7 @@ def _find_kept(element: Element) -> int | None:
 
 
 def _find_host(element: Element) -> Element | None:
-    """Return the element that ends with the last sentence: the element itself, or an item inside it."""
+    """Return the element that ends with the last sentence: the element itself, an item inside it, or None."""
     if element.tag == "p":
         return element
     if element.tag in {"ul", "ol", "dl", "blockquote"} and len(element):

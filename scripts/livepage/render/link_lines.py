@@ -21,7 +21,7 @@ class LineOfLink(logging.Filter):
         self._build = build
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the line to a record about a link; drop a record about an anchor on a page that is still running."""
+        """Add the line to a record about a link; return False only for an anchor on a page that is still running."""
         message = record.getMessage()
         if match := _MESSAGE.match(message):
             about = {match["page"], *_TARGET.findall(message)}

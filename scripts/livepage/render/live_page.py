@@ -54,14 +54,18 @@ class Page:
 
     @property
     def source(self) -> Source:
-        """The page as read."""
+        """The page as read; before that, PageError is raised."""
         if self._source is None:
             message = "the page has not been read: is `livepage.extension` listed in the configuration?"
             raise PageError(message)
         return self._source
 
     def start(self, lines: list[str], includes: Includes) -> list[str]:
-        """Read and run the page, and return its lines with placeholders for the pieces that ran."""
+        """Read and run the page, and return its lines with placeholders for the pieces that ran.
+
+        Raises:
+            PageRanError: The build only runs pages, and this page has run.
+        """
         name, first, self._whole = self.build.find("\n".join(lines))
         self._shown, self._failures, self.complete = set(), [], False
         self._links, self._editors = set(), 0

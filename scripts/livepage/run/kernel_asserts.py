@@ -28,7 +28,7 @@ class _Cells(ast.NodeTransformer):
 
 
 def install_asserts(*, is_whole: bool) -> None:
-    """Make the cells of this notebook process fail like a page's checks."""
+    """Make the cells of this notebook process fail like a page's checks; `is_whole` says that no target is missing."""
     import IPython
 
     shell: Any = IPython.get_ipython()

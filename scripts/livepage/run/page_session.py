@@ -227,7 +227,7 @@ def show_value(value: object) -> str:
 
 
 def compile_piece(tree: ast.Module, piece: Piece) -> list[tuple[Origin, CodeType]]:
-    """Compile a block or check statement by statement, with the origin of each line.
+    """Return the compiled code of each statement of a block or check, with the origin of its first line.
 
     A block may include other files, so its statements can come from several. `from __future__` imports apply to the
     whole piece.

@@ -95,7 +95,7 @@ class PagesPending:
         return answer
 
     def _take(self, page: str) -> Answer | None:
-        """Return the answer for a page's current text, if there is one."""
+        """Return the answer for a page's current text and code, or None if there is none."""
         if answer := self._workers.answers.pop(page, None):
             self._known[page] = answer, self._asked.pop(page, Inputs()) | (answer.inputs or Inputs())
         if page in self._known and self._known[page][1].are_same():

@@ -44,7 +44,7 @@ def share(scores: jax.Array) -> jax.Array:
 
 @jax.jit
 def step(weights: Weights, memory: jax.Array, position: jax.Array, ids: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the probabilities of the next words, and the memory with a piece written at a position."""
+    """Return the probabilities of the next words, and the memory with the hidden states of `ids` at a position."""
     tokens = look_up(weights["table"], ids)
     tokens = tokens + jax.lax.dynamic_slice(jnp.asarray(POSITIONS), (position, 0), tokens.shape)
     hidden = jnp.tanh(tokens @ weights["mix"])

@@ -56,7 +56,7 @@ def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
 
 @jax.jit
 def step(layers: list[Layer], memory: jax.Array, position: int, piece: jax.Array) -> jax.Array:
-    """Return the memory with the output of the layers for a piece, written at a position."""
+    """Return the memory, f32[4096,128], with the layers' output for a piece of text written from a row on."""
     for layer in layers:
         piece = apply(layer, piece)
     return jax.lax.dynamic_update_slice(memory, piece, (position, 0))

@@ -21,7 +21,7 @@ FAULTS: dict[str, str] | None = {
 def step(
     weights: patient.Weights, positions: jax.Array, memory: jax.Array, position: jax.Array, ids: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the probabilities of the next words, and the memory with a piece written at a position."""
+    """Return the probabilities of the next words, and the memory with the hidden states of `ids` at a position."""
     tokens = jnp.take(weights["table"], ids, axis=0)
     tokens = tokens + jax.lax.dynamic_slice(positions, (position, 0), tokens.shape)
     hidden = jnp.tanh(tokens @ weights["mix"])

@@ -22,5 +22,5 @@ def start(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
 
 @partial(jax.jit, donate_argnames="cache")
 def better(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
-    """Return the same result as `start`."""
+    """Return the same result as `start`, with fewer bytes read and written."""
     return jax.lax.dynamic_update_slice(cache, row[None], (position, 0))

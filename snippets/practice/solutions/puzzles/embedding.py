@@ -18,5 +18,5 @@ def start(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 
 def better(table: jax.Array, ids: jax.Array) -> jax.Array:
-    """Return the same result as `start`."""
+    """Return the same result as `start`, with fewer arithmetic operations."""
     return jnp.take(table, ids, axis=0, mode="clip")

@@ -23,7 +23,7 @@ def start(x: jax.Array) -> jax.Array:
 
 
 def better(x: jax.Array) -> jax.Array:
-    """Return the same result as `start`."""
+    """Return the same result as `start`, with fewer bytes read and written."""
 
     def turn(state: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
         state = jnp.tanh(row + 0.5 * state)

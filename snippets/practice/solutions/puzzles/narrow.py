@@ -18,6 +18,6 @@ def start(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
 
 
 def better(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return nearly the same result as `start`, f32[1024,256]."""
+    """Return nearly the same result as `start`, f32[1024,256], with fewer bytes read and written."""
     x, w, v = (array.astype(jnp.bfloat16) for array in (x, w, v))
     return jnp.dot(jax.nn.gelu(x @ w), v, preferred_element_type=jnp.float32)

@@ -24,6 +24,6 @@ SPECS: tuple[P, ...] | None = (P(), P(None, "model"), P("model", None))
 
 
 def better(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same result as `start`, with any sharding."""
+    """Return the same result as `start`, with any sharding, and with fewer bytes sent between devices."""
     columns: jax.Array = jax.lax.with_sharding_constraint(jax.nn.gelu(x @ w) @ v, P(None, "model"))
     return columns

@@ -20,6 +20,6 @@ def start(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def better(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the same result as `start`."""
+    """Return the same result as `start`, with fewer kernels."""
     p = jax.nn.softmax(x, axis=-1)
     return p, -jnp.sum(p * jnp.log(jnp.maximum(p, 1e-30)), axis=-1)
