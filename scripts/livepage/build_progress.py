@@ -157,8 +157,8 @@ def expect(pages: Iterable[str]) -> dict[str, Cost]:
     texts = {page: (project.root / page).read_text(encoding="utf-8") for page in pages}
     items = {page: count for page, text in texts.items() if (count := len(_RUNS.findall(text)))}
     table = project.root / project.adapter.page_costs
-    known = json.loads(table.read_text(encoding="utf-8")) if project.adapter.page_costs and table.is_file() else {}
-    costs = {page: Cost(*known[page]) for page in items if page in known}
+    entries = json.loads(table.read_text(encoding="utf-8")) if project.adapter.page_costs and table.is_file() else {}
+    costs = {page: Cost(*entries[page]) for page in items if page in entries}
     usual = sum(cost.seconds for cost in costs.values()) / sum(items[page] for page in costs) if costs else 1.0
     return {page: costs.get(page) or Cost(usual * count, 0) for page, count in items.items()}
 

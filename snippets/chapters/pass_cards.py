@@ -33,7 +33,7 @@ class PassCatalog:
 
     Args:
         rows: The table.
-        seen: The record of each pass in the captures.
+        records: The record of each pass in the captures, stored as `seen`.
         titles: The titles of the programs, by name.
         targets: All targets, in order.
         usual: The targets whose numbers are shown.

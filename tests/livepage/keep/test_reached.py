@@ -99,8 +99,8 @@ def build(root: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def built(shared_site: Site) -> Path:
-    """A site that was built once."""
+def site_root(shared_site: Site) -> Path:
+    """A site that was site_root once."""
     shared_site.write(FILES)
     config = shared_site.root / "mkdocs.yml"
     config.write_text(config.read_text(encoding="utf-8") + CONFIG, encoding="utf-8")
@@ -109,11 +109,11 @@ def built(shared_site: Site) -> Path:
 
 
 @pytest.fixture
-def change(built: Path, tmp_path: Path) -> Change:
+def change(site_root: Path, tmp_path: Path) -> Change:
     """A function that replaces a text in a copy of the site and builds it again."""
 
     def change(name: str, old: str, new: str) -> tuple[str, str, str]:
-        root = Path(shutil.copytree(built, tmp_path / "copy", copy_function=shutil.copy2))
+        root = Path(shutil.copytree(site_root, tmp_path / "copy", copy_function=shutil.copy2))
         path = root / "snippets" / name
         text = path.read_text(encoding="utf-8")
         assert old in text
