@@ -17,7 +17,7 @@ ONE_THREAD = "--one-thread"
 
 
 def main() -> None:
-    """Compile the programs that standard input requests, one per line, until it ends."""
+    """Compile the program of each line of standard input until it ends, and print `{"error": MESSAGE}` for each."""
     if ONE_THREAD in sys.argv:
         # The compilers count the processors when they start, so this comes before they are loaded.
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
