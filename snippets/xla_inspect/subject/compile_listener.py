@@ -37,7 +37,7 @@ PHASES = {
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lowering",
     "/jax/core/compile/backend_compile_duration": "compiling",
 }
-"""The JAX events that report durations, and the phase that each one measures."""
+"""The phases (tracing, lowering, compiling) by the name of the JAX event that reports the duration of each."""
 
 
 ANY = "*"
@@ -108,7 +108,7 @@ class Watch:
 
     Args:
         only: The function at which to stop, or an empty string; `ANY` is the first function that is not JAX's own.
-        signed: Whether to record the signature of each call, so that two calls can be compared.
+        signed: Whether to record each call's signature, to compare calls; `noted` stays empty, and nothing is stopped.
         devices: The number of CPU devices that JAX starts with.
 
     The attribute `noted` has the recorded calls of user functions, and `reached` the call at which the program stopped.
@@ -128,7 +128,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch all threads during the `with` block. JAX must already be imported."""
+        """Watch all threads in the `with` block, and raise `ReachedError` there to stop. JAX must be imported."""
         _listen()
         # JAX would otherwise report lines of this package as sources of the user's operations.
         jax_private.hide_frames_of(str(Path(__file__).parent))

@@ -133,7 +133,7 @@ def _run(code: types.CodeType, module: types.ModuleType, name: str) -> None:
 
 
 def _choose(only: str, watch: Watch, name: str) -> Noted:
-    """Return the requested function of those that the watch recorded, or the largest one if none is named.
+    """Return the recorded call of the requested function or, if none is named, the call with the most jaxpr equations.
 
     Raises:
         InspectError: There is no such function.
