@@ -265,7 +265,7 @@ class _Finding:
 
 
 def _is_work(launched: Launched) -> bool:
-    """Return whether a launch does more than increment a loop counter or compute an index."""
+    """Return whether a launch has more than 64 bytes and operations, unlike one for a loop counter or an index."""
     return launched.bytes + launched.on_chip + launched.work.flops > _BOOKKEEPING
 
 

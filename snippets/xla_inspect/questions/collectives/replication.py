@@ -39,7 +39,7 @@ class Replication:
         whole_results: The number of results that each device stores in full.
         result_bytes: The bytes of the results that each device stores in full, on one device.
         copies: The number of devices that do the same work, 1 if each does its own, or None if it is unknown.
-        flops: The operations of one device, if several devices do the same work.
+        flops: The operations of one device in a run of the program, if several devices do the same work; else 0.
     """
 
     devices: int

@@ -21,7 +21,7 @@ class Copy:
 
     Attributes:
         name: The launched instruction.
-        bytes: The bytes that it moves in one run.
+        bytes: The bytes of its result.
         runs: The number of runs in a step, or None if unknown.
         where: Its line, as in `model.py:12`, or an empty string.
         text: The source text of the line.
