@@ -237,7 +237,7 @@ class Captures(Mapping[str, Capture]):
         """Return the capture for a target.
 
         Raises:
-            TargetUnavailableError: The target was requested, but this machine cannot compile for it.
+            TargetUnavailableError: The target was requested, but could not be compiled; the error has the reason.
             InspectError: The target was not requested.
         """
         if target in self._captures:

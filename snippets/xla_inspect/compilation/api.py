@@ -159,7 +159,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     reasons: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
-    """Return the captures of a function for several targets, with a gap for each target that cannot be compiled for.
+    """Compile a function for several targets, and return the captures, with a gap for each unavailable target.
 
     The targets are compiled one after the other, because a GPU compile takes most of the time and uses all cores.
 

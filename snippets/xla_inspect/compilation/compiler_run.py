@@ -107,7 +107,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     timed: bool,
     code: bool,
 ) -> Callable[[], Capture]:
-    """Compile a program unless a capture is cached, and return a function that returns its capture, now cached too."""
+    """Compile a program unless it is cached, and return a function that returns its capture and caches a new one."""
     request = (passes, timed, code)
     # A cached capture with more parts (passes, their times, the code) answers the request too.
     fuller = [(passes, timed, True), *((stepped, True, True) for stepped in (False, True) if stepped >= passes)]

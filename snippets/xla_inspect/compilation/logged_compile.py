@@ -258,7 +258,7 @@ class LoggedProcess:
 
 
 def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]:
-    """Return a process's standard error up to a mark line, without dumps of states, and whether the mark came."""
+    """Return up to `LIMIT` bytes of standard error before a mark line, without dumped states, and if the mark came."""
     assert isinstance(process.stderr, io.TextIOWrapper)  # noqa: S101 - a pipe
     output = iter(process.stderr.buffer.readline, b"")
     marked = False

@@ -1,8 +1,8 @@
 """The process for second compiles with the compilers' verbose logs on, whose levels are read once at load time.
 
-The process reads one request per line from standard input, and answers each on standard output with a line of JSON:
-empty if the compile succeeded, else the compiler's message. The log goes to standard error, where a mark line follows
-each compile.
+The process reads one request per line from standard input, and answers each on standard output with the JSON line
+`{"error": MESSAGE}`, whose message is empty if the compile succeeded. The log goes to standard error, where a mark line
+follows each compile.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Recording:
 
 @contextmanager
 def recorded() -> Iterator[Recording]:
-    """Record XLA's own events while a compile runs in this thread, and fill the recording at the end.
+    """Record XLA's own events in the `with` block, in which a compile runs, and fill the recording at its end.
 
     Raises:
         InspectError: Another profile is being taken in this process.

@@ -90,8 +90,8 @@ class _State(threading.local):
 
     Attributes:
         calls: The calls in progress, innermost last.
-        last: The function of the last traced call, JAX's record of its `jit` options, the recorded call, and
-            `_Record.source`.
+        last: The `id` of the function of the last traced call, JAX's record of its `jit` options, the record of the
+            call, and `_Record.source`.
         source: The `_Record.source` of the function that is being lowered or compiled, or was last.
         done: The start times and durations of recent phases.
     """
@@ -128,7 +128,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch all threads in the `with` block, and raise `ReachedError` there to stop. JAX must be imported."""
+        """Watch all threads in this block; `ReachedError` ends it at the requested function. Import JAX before it."""
         _listen()
         # JAX would otherwise report lines of this package as sources of the user's operations.
         jax_private.hide_frames_of(str(Path(__file__).parent))
@@ -254,7 +254,7 @@ class Watch:
     def _note_inner(
         self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], traced: Any
     ) -> None:
-        """Record a jitted function called while another is traced or in `jax.eval_shape`; `ANY` may stop there."""
+        """Record a jitted function that another trace calls, and its call if it is requested; `ANY` may stop there."""
         if self.signed or is_own(function):
             return
         self.inner.add(name_function(function))

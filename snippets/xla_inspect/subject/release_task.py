@@ -167,5 +167,5 @@ def _name_kind(request: Request) -> str:
 
 
 def list_unknown(task: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """Return the user's own XLA options that a release does not know."""
+    """Return the names of the user's own XLA options that a release does not know, from the result of its probe."""
     return [name for name in result.get("options_unknown", ()) if name in task["xla"]]

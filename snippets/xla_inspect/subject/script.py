@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 def read_script(request: Request) -> Subject:
     """Run a script, and return the subject for one function that it compiles, or for all of its compilations.
 
+    The script ends at the function that is requested by name. Without a name, the function with the most jaxpr
+    equations is chosen at its end.
+
     Raises:
         InspectError: There is no such script, it exits with an error status, or it compiles no suitable function.
     """

@@ -101,7 +101,8 @@ def list_trials(
         kinds: The kinds to list, from `KINDS` and `EFFECTS`.
         capture: The program's capture; the values that it saves for the backward pass select functions to checkpoint.
         passes: Passes that can be disabled.
-        asked: Whether the question is about a part of the program, for which more batches and fewer donations matter.
+        asked: Whether the question is about a part of the program. Then more batch sizes are listed, and the call
+            without its donations.
     """
     if subject.call is None:
         return

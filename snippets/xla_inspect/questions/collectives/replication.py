@@ -139,7 +139,7 @@ def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruc
     """Return the number of devices that have the same arguments and therefore do the same work.
 
     Devices with the same arguments do the same work only if they exchange nothing and no instruction reads the
-    device's number; otherwise the result is None.
+    device's number; otherwise the result is None, as it is if the sharded arguments have no named axes.
     """
     devices = capture.module.num_partitions
     if any(

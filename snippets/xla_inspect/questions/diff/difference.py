@@ -67,7 +67,7 @@ class Amount:
         return self.left == self.right
 
     def show(self, number: float) -> str:
-        """Return a number as text: bytes with their unit, anything else as an amount."""
+        """Return a number as text: bytes with their unit, anything else as in `4.19 M`."""
         return format_bytes(int(number)) if self.unit == "bytes" else format_amount(number)
 
     @property

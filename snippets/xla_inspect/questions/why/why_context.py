@@ -73,7 +73,7 @@ class Evidence:
 
     @cached_property
     def kernels(self) -> KernelParts:
-        """The launches of the optimized module."""
+        """The launches of the optimized module, with the instructions that each contains."""
         return KernelParts(self.module)
 
     @cached_property
