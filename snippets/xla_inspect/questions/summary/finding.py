@@ -59,7 +59,7 @@ class TargetSummary:
         moved_bytes: Bytes of main memory that launches read and write, where loops count with their trip counts.
         peak_bytes: The executable's peak memory.
         argument_bytes: The bytes of arguments at the peak.
-        temporary_bytes: The bytes of values at the peak that are neither arguments nor results, or None without a
+        temporary_bytes: The bytes at the peak that are neither arguments, results nor constants, or None without a
             memory plan.
         output_bytes: The bytes of results that do not reuse the memory of arguments.
         compile_seconds: The compile time on the machine that compiled, or 0 if times are omitted.
