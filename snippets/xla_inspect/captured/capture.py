@@ -150,7 +150,7 @@ class Capture:
 
     @cached_property
     def identity(self) -> str:
-        """A hash of the compilation's outcome: equal for captures that differ at most in name and source."""
+        """A hash of the outcome without name, sources and times; for a capture that was cached, its cache key."""
         # The module of storage imports this one, so it can only be imported on use.
         from xla_inspect.captured.storage import digest
 
@@ -170,7 +170,7 @@ class Capture:
 
     @property
     def own(self) -> Capture:
-        """The original capture, whose lines are those of the user's code, for a capture with the lines of a package."""
+        """The original of a capture to which `use_lines_of` gave a package's lines; any other capture itself."""
         own: Capture = self.__dict__.get("_own", self)
         return own
 
@@ -189,12 +189,12 @@ class Capture:
             return self.__dict__[name]
 
     def __repr__(self) -> str:
-        """Return a short text with the program, the target and the outcome; the fields have hundreds of lines."""
+        """Return one short line with the program, the target and the outcome instead of the long fields."""
         outcome = f"{len(self.passes)} passes changed the module" if self.is_stepped else "made without passes"
         return f"<Capture of {self.program} for {self.target}: {self.error.partition(chr(10))[0][:80] or outcome}>"
 
     def _repr_html_(self) -> str:
-        """Return the view that `xla_inspect` registers for notebooks."""
+        """Return the HTML of the capture for a notebook, from the function `notebook_view`."""
         return type(self).notebook_view(self)
 
     def to_json(self) -> str:
@@ -237,7 +237,7 @@ class Captures(Mapping[str, Capture]):
         """Return the capture for a target.
 
         Raises:
-            TargetUnavailableError: The target was requested, but this machine cannot compile for it.
+            TargetUnavailableError: The target was requested, but could not be compiled; the error has the reason.
             InspectError: The target was not requested.
         """
         if target in self._captures:

@@ -55,7 +55,7 @@ class PassChange:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The bytes that the executable needs on each device (`CompiledMemoryStats` of the executable)."""
+    """The bytes that the executable needs on each device by purpose, and at the peak (from `CompiledMemoryStats`)."""
 
     arguments: int
     outputs: int

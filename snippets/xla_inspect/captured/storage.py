@@ -101,7 +101,7 @@ def dump(capture: Capture) -> str:
 
 
 def digest(capture: Capture) -> str:
-    """Return the SHA-256 hash, in hexadecimal, of the whole content of a capture."""
+    """Return the SHA-256 hash, in hexadecimal, of all fields of a capture, without its stored identity."""
     return hashlib.sha256(_print(_write(capture, FIELDS)).encode()).hexdigest()
 
 
@@ -219,7 +219,7 @@ def _damaged(error: Exception) -> InspectError:
 
 
 def _write(capture: Capture, names: Iterable[str]) -> dict[str, Any]:
-    """Return some fields of a capture as JSON data, with the lines of their texts."""
+    """Return some fields of a capture as JSON data by name, with one table of the texts' distinct lines (`lines`)."""
     table = LineTable()
     record = {name: _write_field(name, getattr(capture, name), table) for name in names}
     return {**record, "lines": table.lines}
@@ -244,7 +244,7 @@ def _read_field(name: str, value: Any, table: LineTable) -> Any:  # noqa: ANN401
 
 
 def _read_thunk(thunk: Mapping[str, Any]) -> Thunk:
-    """Return a thunk with its dimensions as tuples."""
+    """Return the thunk of a JSON record, with its dimensions as tuples instead of lists."""
     plain: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in thunk.items()}
     return Thunk(**plain)
 

@@ -1,4 +1,4 @@
-"""Compilation of a program for a target into a capture of every stage; the code that needs JAX is in this package."""
+"""Compilation of a program for a target into a capture of every stage: tracing, lowering, compiling and caching."""
 
 from typing import TYPE_CHECKING
 

@@ -90,8 +90,8 @@ def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: M
     Args:
         fn: As in `capture`.
         args: The function's positional arguments.
-        arguments: The options of `jax.jit` in `JIT_OPTIONS`, `mesh` and `specs`, or None for each; any other name is a
-            keyword argument of the function.
+        arguments: The four options of `jax.jit` for static and donated arguments (`JIT_OPTIONS`), `mesh` and `specs`,
+            each of which may be None or missing; any other name is a keyword argument of the function.
 
     Raises:
         InspectError: `fn` is not callable, or is already jitted and has options, or `specs` comes without `mesh`.
@@ -142,7 +142,7 @@ def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of
 
 
 def add_machine_code(compiled: Capture) -> Capture:
-    """Return a capture with the machine code of its PTX kernels added; a capture without PTX stays unchanged."""
+    """Return a copy of a capture with the machine code of its PTX kernels added; without PTX, nothing is added."""
     from xla_inspect.compilation.sass import disassemble
 
     return replace(compiled, code=compiled.code + disassemble(compiled))
@@ -159,7 +159,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     reasons: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
-    """Return the captures of a function for several targets, with a gap for each target that cannot be compiled for.
+    """Compile a function for several targets, and return the captures, with a gap for each unavailable target.
 
     The targets are compiled one after the other, because a GPU compile takes most of the time and uses all cores.
 

@@ -154,7 +154,7 @@ def load_bytes(key: str) -> bytes | None:
 
 
 def claim(key: str) -> files.Claim:
-    """Acquire the exclusive right to create the file of a key, waiting while another process holds it."""
+    """Return the right to create the file of a key, after waiting up to two minutes while another process has it."""
     folder = folders.find_cache()
     return files.Claim(folder / f"{key}{SUFFIX}" if folder else None)
 

@@ -18,9 +18,9 @@ STREAM = threading.Lock()
 
 @contextmanager
 def collect_log() -> Iterator[list[str]]:
-    """Collect the lines that any thread writes to standard error within the `with` block, and fill the list at its end.
+    """Collect the lines that any thread writes to standard error in the `with` block, and fill the list at its end.
 
-    A capture loaded from the cache logs nothing, because it is not compiled.
+    The lines do not reach the original standard error. A capture from the cache logs nothing, as nothing is compiled.
     """
     lines: list[str] = []
     with STREAM, tempfile.TemporaryFile() as file:

@@ -107,7 +107,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     timed: bool,
     code: bool,
 ) -> Callable[[], Capture]:
-    """Compile a program unless its capture is cached, and return a function that gives the capture and caches it."""
+    """Compile a program unless it is cached, and return a function that returns its capture and caches a new one."""
     request = (passes, timed, code)
     # A cached capture with more parts (passes, their times, the code) answers the request too.
     fuller = [(passes, timed, True), *((stepped, True, True) for stepped in (False, True) if stepped >= passes)]
@@ -139,7 +139,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
 
 
 def recall(key: str) -> Callable[[], Capture] | None:
-    """Return a function that gives the capture cached under a key, or None if the key is not cached."""
+    """Return a function that returns the capture cached under a key, or None if the key is not cached."""
     capture = capture_cache.load_cached(key)
     return None if capture is None else lambda: capture
 
@@ -221,7 +221,7 @@ def check_devices(program: NamedProgram, devices: Sequence[jax.Device], target: 
 
 @dataclass(frozen=True)
 class Compile:
-    """The output of one compile: the executable, the dumped texts, their write times and the profiler's recording.
+    """The output of one compile: executable, dumped texts, their write times, profiler recording, error and duration.
 
     If the compiler failed, `error` has its message and `executable` is None. The start `begun`, like `written`, is by
     the system clock. The flags tell which parts were requested: modules between passes, their times, generated code.
@@ -304,7 +304,7 @@ def collect_code(target: Target, texts: ModuleTexts) -> tuple[Code, ...]:
 
 
 def read_record(output: Compile, before: str) -> Record:
-    """Return the recorded runs of passes with durations, and the compile's other phases; empty unless times were asked.
+    """Return the runs of passes with durations, and the compile's phases; an empty record if no times were requested.
 
     A TPU compile writes a complete record of its passes, and XLA's profiler does not see it. A CPU compile writes no
     record, and a GPU compile's record ends at scheduling, so the profiler records both. The profiler takes a tenth of a

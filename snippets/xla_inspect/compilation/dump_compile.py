@@ -46,7 +46,7 @@ PREFIX, LOCK = "xla_inspect_dumps_", "lock"
 """The prefix of a dump folder's name, and the name of the locked file in it."""
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder inside
-"""The system's memory-backed folder, which dumps use if there is room for them."""
+"""The memory-backed folder in which dump folders are made if more than 2 GiB are free; `place_dumps` replaces it."""
 
 ROOM, ROOM_OF_FILES = 2 << 30, 1 << 20
 
@@ -64,10 +64,11 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
 ) -> jax.stages.Compiled:
     """Compile for a target with dumps into a folder, and return the executable.
 
-    The modules between passes and the generated code are dumped only if `passes` and `code` are true.
+    The modules between passes are dumped only if `passes` is true, the generated code only if `code` is.
 
     Raises:
         InspectError: The compiler does not know an option, or rejects its value.
+        RuntimeError: The compiler failed for another reason.
     """
     dumping = list_options(target.kind, folder, passes=passes, code=code)
     while True:
@@ -96,7 +97,8 @@ _UNKNOWN: set[str] = set()
 def pin_options(target: Target) -> dict[str, str | int | bool]:
     """Return the options that make a target's compile independent of this machine.
 
-    A plugin that lacks the option `TILING_MODEL` gets none, and takes the first tile of its list.
+    `TILING_MODEL` is one of them only for a target with such a model, and if the installed plugin knows the option;
+    without it, the compiler takes the first tile of its list.
     """
     models = find_entry(target.base).has_tiling_model and knows_gpu_option(TILING_MODEL)
     return {**PINNED[target.kind], **({TILING_MODEL: True} if models else {})}
@@ -166,12 +168,12 @@ class Folder(tempfile.TemporaryDirectory[str]):
 
 @cache
 def sweep_once() -> None:
-    """Remove the dumps that dead processes left, on the first call in this process only."""
+    """Remove the dump folders of ended processes, on the first call in this process only."""
     sweep_dumps()
 
 
 def sweep_dumps() -> None:
-    """Remove the dumps of processes that were killed: from memory, where they take room for ever, and from the disk."""
+    """Remove the dump folders of ended processes, in memory (`MEMORY`) and in the system's temporary folder."""
     # Dumps are on the disk if memory has no room for them, so both places may have leftovers.
     for parent in {MEMORY, Path(tempfile.gettempdir())}:
         with suppress(OSError):
@@ -190,13 +192,13 @@ def is_abandoned(folder: Path) -> bool:
 
 
 def place_dumps(folder: Path) -> None:
-    """Set the folder in which this process makes all further dump folders, if it has enough room."""
+    """Set the folder in which this process makes further dump folders whenever more than 2 GiB are free in it."""
     global MEMORY  # noqa: PLW0603 - of the process
     MEMORY = folder
 
 
 def find_memory() -> Path | None:
-    """Return the memory-backed folder if it is writable and has room for any compile's dumps, or None."""
+    """Return the folder `MEMORY` if it is writable and more than 2 GiB are free in it, or None."""
     try:
         return MEMORY if shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK) else None
     except OSError:
@@ -204,11 +206,11 @@ def find_memory() -> Path | None:
 
 
 def read_dump_folder(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
-    """Return the texts of the one program module in a folder, and the modification times of its files.
+    """Return the texts of the program's module in a dump folder, and the modification times of its files.
 
     Other modules may share the folder: JAX's small helper programs, and parts of the program for another core, such as
-    a scatter that the TPU7x compiler moves to the SparseCore. The times are by the system clock, keyed by the end of
-    the file's name.
+    a scatter that the TPU7x compiler moves to the SparseCore. The module with the most files is the program's; without
+    any module, both results are empty. The times are by the system clock, keyed by the end of the file's name.
     """
     files = Files.from_folder(folder)
     # The compiler dumps its input module before the optimizations, but not the modules that it splits off later.

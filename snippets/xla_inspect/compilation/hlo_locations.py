@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def located_hlo(fn: Callable[..., Any], *example_args: Any) -> str:  # noqa: ANN401 - whatever the function takes
-    """Return `lowered.as_text("hlo", debug_info=True)` of a function lowered for the CPU, which is not compiled.
+    """Lower a function for the CPU, and return its unoptimized HLO text with frame tables; it is not compiled.
 
     The text has no frames outside the program, and its file names are relative to the project.
 

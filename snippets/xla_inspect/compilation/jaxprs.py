@@ -20,7 +20,7 @@ def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
     """Return the inputs and equations of a jaxpr as steps, in order; an equation with an inner jaxpr is one step.
 
     Equations that JAX created by transposition, which is part of reverse-mode differentiation, are in the group
-    `backward`.
+    `backward`. A step is `live` if an output depends on it.
 
     Args:
         jaxpr: As `jax.make_jaxpr` returns it.

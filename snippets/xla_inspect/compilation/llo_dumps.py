@@ -68,13 +68,14 @@ INSTRUCTION, BUNDLE = re.compile(r"^ *%", re.MULTILINE), re.compile(r"^ *(?:0x[0
 def dumped(
     lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
 ) -> Iterator[Future[tuple[LowLevel, ...]] | None]:
-    """Compile a TPU program a second time, in a separate process, while the `with` block compiles it in this one.
+    """Compile a TPU program again in a separate process during the `with` block, unless the result is cached.
 
     Args:
         lowered: The program.
         target: The target; only a TPU has programs below HLO.
         options: XLA's options by name.
-        wanted: Whether to run it. The context value is a future of the programs, or None if not wanted or no TPU.
+        wanted: Whether to do so at all. The context value is a future of the kernels' programs below HLO; it is None if
+            they are not wanted, or if the target is no TPU.
     """
     if not wanted or target.kind != "tpu":
         yield None
@@ -264,7 +265,7 @@ def _read(files: Iterable[tuple[str, Path]], stage_name: str) -> str:
 
 
 def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
-    """Yield each form of a kernel's program, in order, with its number of instructions or bundles if known."""
+    """Yield the size of a kernel's program after each compiler step, in order: instructions or bundles, if known."""
     counts = defaultdict[str, list[tuple[int, bool | None]]](list)
     before = ""
     for match in COUNT.finditer(_read(files, COUNTS)):

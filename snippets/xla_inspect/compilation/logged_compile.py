@@ -117,15 +117,15 @@ TPU_LEVELS: Mapping[str, int] = {**LEVELS, "fusion_emitter": 1}
 def overheard(
     lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
 ) -> Iterator[Future[tuple[LogEvent, ...]] | None]:
-    """Compile a program a second time, in a process with verbose logs, while the `with` block compiles it in this one.
+    """Compile a program again in a process with verbose logs during the `with` block, unless the log is cached.
 
-    If the compile in the block fails, the exception's capture gets the log up to the failure.
+    If the block raises a compiler error with a capture, that capture gets the log up to the failure.
 
     Args:
         lowered: The program.
         target: The target to compile for.
         options: XLA's options by name.
-        wanted: Whether to run it. The context value is a future of the logged events, or else None.
+        wanted: Whether to do so at all. The context value is a future of the logged events, or None if not wanted.
     """
     if not wanted:
         yield None
@@ -258,7 +258,7 @@ class LoggedProcess:
 
 
 def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]:
-    """Return a process's standard error up to a mark line, without dumps of states, and whether the mark came."""
+    """Return up to `LIMIT` bytes of standard error before a mark line, without dumped states, and if the mark came."""
     assert isinstance(process.stderr, io.TextIOWrapper)  # noqa: S101 - a pipe
     output = iter(process.stderr.buffer.readline, b"")
     marked = False

@@ -1,8 +1,8 @@
 """The process for second compiles with the compilers' verbose logs on, whose levels are read once at load time.
 
-The process reads one request per line from standard input, and answers each on standard output with a line of JSON:
-empty if the compile succeeded, else the compiler's message. The log goes to standard error, where a mark line follows
-each compile.
+The process reads one request per line from standard input, and answers each on standard output with the JSON line
+`{"error": MESSAGE}`, whose message is empty if the compile succeeded. The log goes to standard error, where a mark line
+follows each compile.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ONE_THREAD = "--one-thread"
 
 
 def main() -> None:
-    """Compile the programs that standard input requests, one per line, until it ends."""
+    """Compile the program of each line of standard input until it ends, and print `{"error": MESSAGE}` for each."""
     if ONE_THREAD in sys.argv:
         # The compilers count the processors when they start, so this comes before they are loaded.
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

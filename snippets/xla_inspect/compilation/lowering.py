@@ -62,7 +62,7 @@ class Program:
 
     @cached_property
     def traced(self) -> Traced:
-        """The traced program, shared by targets of all kinds."""
+        """The program traced once without its mesh, for targets of all kinds."""
         return run_fresh(lambda: _trace(self, self.args, self.kwargs))
 
     @cached_property
@@ -144,7 +144,7 @@ def describe_call(
 
 
 def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
-    """Return an array's shape, dtype and sharding over several devices, if any, and any other value unchanged."""
+    """Return an array as a `ShapeDtypeStruct`, with its sharding if it spans devices, and any other value unchanged."""
     if isinstance(leaf, jax.ShapeDtypeStruct) or not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
         return leaf
     layout = getattr(leaf, "sharding", None)
@@ -155,7 +155,7 @@ def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader 
 
 
 def name_of(fn: Callable[..., Any]) -> str:
-    """Return the name of the Python function under any wrappers and partial applications."""
+    """Return the `__name__` of a function, or that of the function under partial applications, or its type's name."""
     while not hasattr(fn, "__name__") and hasattr(fn, "func"):
         fn = fn.func
     return getattr(fn, "__name__", type(fn).__name__)
@@ -174,7 +174,7 @@ def find_file(fn: Callable[..., Any]) -> Path | None:
 
 @contextmanager
 def held_settings(project: Path) -> Iterator[None]:
-    """Set JAX's process-wide settings to the values that a capture needs, and restore them afterwards.
+    """Set the process-wide settings of JAX that a capture needs in the `with` block, and restore them afterwards.
 
     Args:
         project: The folder that source file names are relative to.
@@ -196,7 +196,7 @@ def held_settings(project: Path) -> Iterator[None]:
 
 
 def lower(program: Program, target: Target) -> Lowered:
-    """Trace a program and lower it for a target, once for all targets of its kind and their devices.
+    """Trace a program and lower it for a target, once for all targets of its kind; under a mesh, anew in each call.
 
     This loads no compiler and creates no device, with two exceptions: a program under a mesh uses the target's devices,
     and some lowering rules, such as those of host callbacks and of Pallas, need the target's client.

@@ -53,7 +53,7 @@ class Recording:
 
 @contextmanager
 def recorded() -> Iterator[Recording]:
-    """Record XLA's own events while a compile runs in this thread, and fill the recording at the end.
+    """Record XLA's own events in the `with` block, in which a compile runs, and fill the recording at its end.
 
     Raises:
         InspectError: Another profile is being taken in this process.
@@ -81,7 +81,7 @@ def recorded() -> Iterator[Recording]:
 
 
 def read_recording(recording: Recording, module: str) -> Record:
-    """Return the passes run over one module, in order, with their durations and the phases, from a recording.
+    """Return the passes run over one module with their seconds, and the phases, from a recording; empty if it has none.
 
     XLA records a pipeline as `NAME (MODULE)` and, inside it, each pass by its name. Inside a pass that changed the
     module, it records a run of the invariant checkers (HloPassPipeline::RunPassesInternal in hlo_pass_pipeline.cc).

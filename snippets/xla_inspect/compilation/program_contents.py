@@ -41,7 +41,7 @@ def _count_parts(jaxpr: core.Jaxpr, memo: dict[int, Counter[tuple[str, str]]]) -
 
 
 LARGE = 1024
-"""Bytes above which a constant is listed, and its literal left out of texts."""
+"""The size in bytes above which `list_constants` lists a constant."""
 
 
 def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Constant, ...]:  # noqa: ANN401 - JAX's classes

@@ -28,7 +28,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 def count_registers(capture: Capture, kernels: Collection[str] | None = None) -> dict[str, tuple[int, int, int]]:
     """Assemble the kernels; return each one's registers per thread, spilled bytes and shared-memory bytes, by symbol.
 
-    Each kernel needs one short process, and the result is cached. Values spill to memory if registers run out; stores
+    Each kernel needs one short process, and the assembler's report is cached. Values spill if registers run out; stores
     and loads are summed as they occur in the code, not as often as they run. The shared memory is the code's static
     demand, to which a launch may add. The assembler is from the installed CUDA package; the driver that eventually runs
     the program may contain another assembler, which may allocate differently.

@@ -25,7 +25,9 @@ PREFIX = re.compile(r"^ptxas info\s*:")
 
 
 def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tuple[Code, ...]:
-    """Return the SASS of a capture's PTX kernels, which two short processes make for each, or the cache has.
+    """Return the SASS of a capture's PTX kernels, made by two short processes per kernel or read from the cache.
+
+    A capture without PTX gives an empty tuple, and needs no tools.
 
     Args:
         capture: A capture for a GPU.
@@ -47,7 +49,13 @@ def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tup
 
 
 def find_tool(target: str, package: str, tool: str, extra: str) -> Path:
-    """Return the path of a tool from the package that an extra of the wheel installs, never the system's tool.
+    """Return the path of a tool in an installed Python package, never the system's tool.
+
+    Args:
+        target: The target, for the error message.
+        package: The package that contains the tool.
+        tool: The file name of the tool.
+        extra: The extra of the wheel that installs the package, for the error message.
 
     Raises:
         TargetUnavailableError: The package is not installed.
@@ -63,7 +71,7 @@ def find_tool(target: str, package: str, tool: str, extra: str) -> Path:
 
 
 def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
-    """Return the SASS of one kernel, from the cache if it is there."""
+    """Return the SASS of one kernel below the assembler's report as comments, from the cache if it is there."""
     # Another version of either tool may produce another text, so the versions are part of the key.
     tools = {name: importlib.metadata.version(name) for name in ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")}
 

@@ -24,12 +24,13 @@ MOST = 4
 
 
 def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Changed]:
-    """Yield a description and the call with all arguments donated whose arrays match results in shape and type.
+    """Yield a description and one call in which all arguments are donated that match results in shape and type.
 
     Args:
         subject: The program.
         call: Its call.
-        undone: Whether to also yield the call without its own donations; a call that has some gets no other ones.
+        undone: Whether to also yield a donating call without its donations. No other donations are tried for a
+            donating call or a jitted function.
     """
     import jax
 
@@ -69,7 +70,7 @@ def _find_results(call: Call) -> Any:
 
 
 def list_batches(call: Call) -> Iterator[Changed]:
-    """Yield a description and the call with half the batch, if the arguments after the first share an even size."""
+    """Yield a description and the call with half the batch: the leading size of all but the first argument, if even."""
     batched = {*range(len(call.args))} - ({0} if len(call.args) > 1 else set())
     size = _find_common([call.args[at] for at in sorted(batched)])
     for smaller in _resize(size, (0.5,)):
@@ -82,7 +83,7 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
     The batch is the leading dimension of all arguments, of those after the first, or of the first alone.
 
     Args:
-        call: The call.
+        call: The call; one with static arguments yields nothing.
         factors: Factors to multiply the batch by; batches of one and of eight come first.
     """
     import jax
@@ -148,7 +149,7 @@ def _batch(call: Call, chosen: Collection[int], size: int, batch: int) -> Change
 
 
 def list_types(call: Call) -> Iterator[Changed]:
-    """Yield a description and the call with float32 arguments as bfloat16, or bfloat16 or float16 ones as float32."""
+    """Yield a description and the call with all float32 arguments as bfloat16, or bfloat16 or float16 as float32."""
     import jax
     import jax.numpy as jnp
 
@@ -169,7 +170,7 @@ def list_layouts(call: Call, orders: Mapping[int, Collection[tuple[int, ...]]] |
     """Yield a description and the call with two adjacent dimensions swapped in the layout of an argument or the result.
 
     Args:
-        call: The call.
+        call: The call; one with several devices, keyword arguments or a jitted function yields nothing.
         orders: Dimension orders to try first, by the number of an argument, most major dimension first.
     """
     if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
@@ -273,7 +274,7 @@ def _list_named(call: Call) -> Iterator[Changed]:
 
 
 def _list_specs(one: Any, rank: int, axes: tuple[str, ...]) -> Iterator[Any]:
-    """Yield alternatives to a spec: replicated and rotated, or if it is replicated, with one axis on each dimension."""
+    """Yield alternatives to a spec: `P()` and rotations; or for `P()`, the first mesh axis on each dimension alone."""
     import jax
 
     spec: Any = jax.sharding.PartitionSpec

@@ -89,7 +89,7 @@ def read_call(
         function: The function or model.
         args: Its positional arguments: arrays, shapes, or pytrees of them.
         kwargs: Its keyword arguments.
-        settings: Options of `jax.jit`, `mesh` and `specs`, as in `capture`.
+        settings: Options of `jax.jit` for static and donated arguments, `mesh` and `specs`, as in `capture`.
         options: Options of XLA.
 
     Raises:
@@ -180,7 +180,11 @@ def _make_arguments(maker: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def _make_call(module: ModuleType, place: str, name: str, original: Call, *, is_transformed: bool) -> Call:
-    """Return the call to compile for a function, class, model or jitted object in a module."""
+    """Return the call to compile for a function, class, model or jitted object in a module.
+
+    Raises:
+        InspectError: The object cannot be called or traced, or its class cannot be instantiated without arguments.
+    """
     function = _instantiate(original.function, name) if isinstance(original.function, type) else original.function
     if call := nn_models.as_function(function, original.args, original.kwargs):
         return Call(*nn_models.hold_rest(*call), original.kwargs)
@@ -216,7 +220,10 @@ def _check_kind(function: Callable[..., Any], place: str, name: str) -> None:
 
 
 def _open_jitted(function: Any, original: Call) -> Call | None:
-    """Return the call of `jax.jit` inside a function that a library jitted, such as `nnx.jit`, or None for others."""
+    """Return the inner call of `jax.jit` of a function that a library jitted, such as `nnx.jit`; None for others.
+
+    Others are functions that are not jitted, and those that `jax.jit` itself returned.
+    """
     import jax
 
     # The type of the functions that `jax.jit` returns has no public name, so it is taken from such a function.

@@ -12,7 +12,7 @@ _TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "stat
 
 
 def write_subject(options: argparse.Namespace, target: str = "") -> str:
-    """Return the command-line words of the subject and the shared options, to append to another question.
+    """Return the subject and the shared options as shell-quoted text, to append to another question.
 
     Args:
         options: The parsed command line.
@@ -28,7 +28,7 @@ def write_subject(options: argparse.Namespace, target: str = "") -> str:
 
 
 def list_call_options(options: argparse.Namespace) -> list[str]:
-    """Return the options that define the call of a subject, as words of a command line."""
+    """Return the options with a value that define the call of a subject, as words such as `--mesh=data=4`."""
     words = [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
     words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
     return words + ["--grad"] * options.grad

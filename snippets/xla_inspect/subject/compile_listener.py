@@ -37,7 +37,7 @@ PHASES = {
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lowering",
     "/jax/core/compile/backend_compile_duration": "compiling",
 }
-"""The JAX events that report durations, and the phase that each one measures."""
+"""The phases (tracing, lowering, compiling) by the name of the JAX event that reports the duration of each."""
 
 
 ANY = "*"
@@ -90,8 +90,8 @@ class _State(threading.local):
 
     Attributes:
         calls: The calls in progress, innermost last.
-        last: The function of the last traced call, JAX's record of its `jit` options, the recorded call, and
-            `_Record.source`.
+        last: The `id` of the function of the last traced call, JAX's record of its `jit` options, the record of the
+            call, and `_Record.source`.
         source: The `_Record.source` of the function that is being lowered or compiled, or was last.
         done: The start times and durations of recent phases.
     """
@@ -108,7 +108,7 @@ class Watch:
 
     Args:
         only: The function at which to stop, or an empty string; `ANY` is the first function that is not JAX's own.
-        signed: Whether to record the signature of each call, so that two calls can be compared.
+        signed: Whether to record each call's signature, to compare calls; `noted` stays empty, and nothing is stopped.
         devices: The number of CPU devices that JAX starts with.
 
     The attribute `noted` has the recorded calls of user functions, and `reached` the call at which the program stopped.
@@ -128,7 +128,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch all threads during the `with` block. JAX must already be imported."""
+        """Watch all threads in this block; `ReachedError` ends it at the requested function. Import JAX before it."""
         _listen()
         # JAX would otherwise report lines of this package as sources of the user's operations.
         jax_private.hide_frames_of(str(Path(__file__).parent))
@@ -254,7 +254,7 @@ class Watch:
     def _note_inner(
         self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], traced: Any
     ) -> None:
-        """Record a jitted function called while another is traced or in `jax.eval_shape`; `ANY` may stop there."""
+        """Record a jitted function that another trace calls, and its call if it is requested; `ANY` may stop there."""
         if self.signed or is_own(function):
             return
         self.inner.add(name_function(function))

@@ -21,7 +21,7 @@ _EQUINOX = 3
 
 
 def open_equinox(function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the user's function, which the function that `equinox.filter_jit` jits gets in its arguments, or None."""
+    """Return the user's function from the arguments of the function that `equinox.filter_jit` jits; None for others."""
     if getattr(function, "__module__", "") != "equinox._jit" or len(args) != _EQUINOX:
         return None
     import jax
@@ -59,7 +59,7 @@ def name_event(function: Any) -> str:
 
 
 def matches(word: str, function: Any) -> bool:
-    """Return whether a name that a user wrote refers to a function."""
+    """Return whether a user's word is a name of a function: with or without its class and transformations."""
     bare = _name_bare(function)
     return word in {name_function(function), bare, bare.rpartition(".")[2], getattr(function, "__name__", "")}
 

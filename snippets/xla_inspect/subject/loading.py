@@ -68,7 +68,7 @@ def load_place(place: str) -> ModuleType:
 
 
 def _suggest_module(place: str) -> str:
-    """Return a question that suggests a similarly named Python file or package in the working folder."""
+    """Return a question for an error: whether a similar name in the working folder is meant, or if it is installed."""
     beside = [path.stem for path in Path.cwd().iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
     if near := list_nearest(place, beside):
         return f"did you mean {near[0]}?"
@@ -76,7 +76,7 @@ def _suggest_module(place: str) -> str:
 
 
 def find_loaded(place: str) -> ModuleType | None:
-    """Return the module of a file that is already imported, under any name, or None."""
+    """Return the already imported module, under any name, whose file is at a path, or None."""
     path = str(Path(place).absolute())
     # The values are copied, because a lazy module may import others when its attributes are read.
     return next((module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path), None)

@@ -113,7 +113,7 @@ def _equinox(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Ca
 
 
 def _zeros(args: tuple[Any, ...]) -> Any:
-    """Return arguments with arrays instead of shapes; under `jax.eval_shape`, none of them is allocated."""
+    """Return arguments with zeros (or a fixed PRNG key) in place of shapes; `jax.eval_shape` allocates none of them."""
     import jax
     import jax.numpy as jnp
 
@@ -143,7 +143,7 @@ def hold_rest(
     static: Collection[int] = (),
     is_array: Callable[[Any], bool] = _is_number,
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a function with the parts of its arguments bound that are no arrays, and its remaining arguments.
+    """Return a function in which all values that are no arrays or numbers are bound, and its remaining arguments.
 
     Each argument keeps its position: one that mixes arrays and other values becomes the list of its arrays. A jitted
     function is returned as it is.
@@ -152,7 +152,7 @@ def hold_rest(
         function: The function.
         args: Its positional arguments.
         static: The numbers of the arguments to leave unchanged.
-        is_array: Whether a leaf counts as an array.
+        is_array: Returns whether a leaf is left unbound; by default arrays, shapes and Python numbers are.
     """
     import jax
 

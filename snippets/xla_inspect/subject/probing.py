@@ -18,7 +18,7 @@ _CHECK = re.compile(r"^F\d{4} .*?\] (?P<said>.*)$", re.MULTILINE)
 
 
 def probe(program: Program, target: str, options: Mapping[str, str | int | bool]) -> None:
-    """Check that the compiler's process survives a compile, even if the compile fails.
+    """Compile a program in a separate process, and raise if that process crashes; other compile errors are ignored.
 
     Args:
         program: The program.

@@ -49,7 +49,7 @@ class Jitted:
         self._meshes = jax_private.read_meshes()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function."""
+        """Call the jitted function under the script's settings and meshes, with the static arguments added."""
         with jax_private.entered_settings(self._settings, self._meshes):
             return self._jitted(*self._place(args), **kwargs, **self._named)
 

@@ -31,7 +31,7 @@ _INSTALLED = {"site-packages", "dist-packages", "bin", ".venv"}
 
 
 class ReleaseTask:
-    """A subject as the release probe needs it, the same for each JAX release except for the GPU data.
+    """A subject as the release probe needs it: its files and its target, from which `describe` makes a task.
 
     Args:
         request: The parsed subject and options.
@@ -72,13 +72,13 @@ class ReleaseTask:
 
     @property
     def flags(self) -> dict[str, str]:
-        """The XLA flags of the probe's process: for a CPU the number of devices, for other targets none."""
+        """The XLA flags of the probe's process by name: for a CPU the number of devices, at least 8; otherwise none."""
         # Unlike a capture, the probe fixes no other option: each release compiles as it does for the user here.
         count = max(int(self.target.topology or 1), 8) if self.target.kind == "cpu" else 0
         return {"xla_force_host_platform_device_count": str(count)} if count else {}
 
     def describe(self, environment: Environment, folder: Path, *, runs: bool = False, timed: int = 0) -> dict[str, Any]:
-        """Return the task for a release as a dictionary, which the release probe reads as JSON.
+        """Return the task for one JAX release as a dictionary, which the release probe reads as JSON.
 
         Args:
             environment: The environment of the release.
@@ -115,7 +115,10 @@ class ReleaseTask:
         }
 
     def _find_place(self, place: str) -> dict[str, str]:
-        """Return the file or module, the folder that contains it, and the folder to import it from."""
+        """Return a dictionary with the file, the module, the folder that contains it and the path to import it from.
+
+        The file is empty if the user named a module; the module is empty for a file outside of any package.
+        """
         if not place.endswith(".py"):
             root = Path.cwd()
             inside = Path(*place.split("."))
@@ -164,5 +167,5 @@ def _name_kind(request: Request) -> str:
 
 
 def list_unknown(task: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """Return the user's own XLA options that a release does not know."""
+    """Return the names of the user's own XLA options that a release does not know, from the result of its probe."""
     return [name for name in result.get("options_unknown", ()) if name in task["xla"]]

@@ -57,7 +57,7 @@ class Request:
 
     @property
     def jit_options(self) -> dict[str, tuple[int, ...] | tuple[str, ...]]:
-        """The options of `jax.jit` for donated and static arguments."""
+        """The options of `jax.jit` for donated and static arguments, as keyword arguments; empty if there are none."""
         return {**name_arguments("donate", self.donate), **name_arguments("static", self.static)}
 
     @property

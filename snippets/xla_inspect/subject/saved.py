@@ -1,4 +1,4 @@
-"""A subject read from a saved capture, which is a JSON file."""
+"""The reader of a saved capture (a JSON file) as a subject, and the test for such a file."""
 
 from __future__ import annotations
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 def read_script(request: Request) -> Subject:
     """Run a script, and return the subject for one function that it compiles, or for all of its compilations.
 
+    The script ends at the function that is requested by name. Without a name, the function with the most jaxpr
+    equations is chosen at its end.
+
     Raises:
         InspectError: There is no such script, it exits with an error status, or it compiles no suitable function.
     """
@@ -133,7 +136,7 @@ def _run(code: types.CodeType, module: types.ModuleType, name: str) -> None:
 
 
 def _choose(only: str, watch: Watch, name: str) -> Noted:
-    """Return the requested function of those that the watch recorded, or the largest one if none is named.
+    """Return the recorded call of the requested function or, if none is named, the call with the most jaxpr equations.
 
     Raises:
         InspectError: There is no such function.

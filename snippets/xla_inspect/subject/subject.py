@@ -35,7 +35,7 @@ class Call:
         function: The function.
         args: Its positional arguments: shapes, arrays, or pytrees of them.
         kwargs: Its keyword arguments.
-        settings: Options of `jax.jit`, `mesh` and `specs`, as in `capture`.
+        settings: Options of `jax.jit` for static and donated arguments, `mesh` and `specs`, as in `capture`.
         file: The user's file, for source lines if the function is a wrapper by this package.
     """
 
@@ -47,7 +47,7 @@ class Call:
 
     @property
     def devices(self) -> int:
-        """The number of devices of its mesh, or of the shardings of its arguments."""
+        """The number of devices of its mesh, or else the largest number in its arguments' shardings, at least 1."""
         if mesh := self.settings.get("mesh"):
             return math.prod(mesh.values())
         import jax
@@ -108,7 +108,9 @@ class Subject:
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
-        """Return a target with as many devices as the program uses, unless the name already has a topology.
+        """Return the name of a target with as many devices as the program uses, such as `h100:8`.
+
+        A name with a topology is returned unchanged, as is any name if the subject is a saved capture or a dump.
 
         Raises:
             InspectError: There is no such target, or the table has no grid with so many devices.
@@ -151,11 +153,13 @@ class Subject:
     def capture_most(
         self, target: str, contents: Sequence[str], **settings: Any
     ) -> tuple[Capture, dict[str, InspectError]]:
-        """Return a capture with as many of the requested parts as are available, and the reasons for the missing parts.
+        """Return a capture with all requested parts, else with one of them, else with none, and why parts are missing.
+
+        The reasons are errors by the name of the part. A saved capture is returned as it is, with no reasons.
 
         Args:
             target: A short name, see `name_target`.
-            contents: Parts, named as the arguments of `capture`; one may fail although another succeeds.
+            contents: Parts, named as the arguments of `capture`. If all together fail, each is tried alone, last first.
             **settings: As in `capture`.
 
         Raises:

@@ -24,7 +24,8 @@ def answer_each[T](
         subject: The subject of the question.
         targets: The targets.
         ask: Returns the answer for one target.
-        can_refuse: Whether to print an `InspectError`, such as for a missing name, after the other answers.
+        can_refuse: Whether to print an `InspectError`, such as for a missing name, after the other answers instead of
+            storing it.
     """
     refused: list[InspectError] = []
     answered = False

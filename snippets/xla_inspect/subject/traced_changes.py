@@ -72,7 +72,9 @@ def without_constraints() -> Iterator[None]:
 
 
 def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
-    """Return a function whose context manager sets the precision of traced matmuls for which the program sets none.
+    """Return a function whose context manager sets the default precision of matmuls that are traced in its block.
+
+    It overrides the setting of `jax.config`, but not a precision in an argument or a `with` statement of the program.
 
     Args:
         precision: As in `jax.default_matmul_precision`.
@@ -95,7 +97,10 @@ def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
 
 
 def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
-    """Return a function whose context manager makes a user function recompute its values in the backward pass."""
+    """Return a function whose context manager replaces a user function by a checkpointed one in all loaded modules.
+
+    The replacement uses `jax.checkpoint`, so that it recomputes its values in the backward pass.
+    """
 
     @contextmanager
     def apply() -> Iterator[None]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xla_inspect.subject.subject import Call
 
 NEEDED = re.compile("^import$|copy-insertion|layout-assignment|partition|shardy|copies")
-"""Passes that a program needs to be correct or to be executable."""
+"""A pattern for the names of passes that are never disabled, since programs need them to be correct or executable."""
 
 SIZES = (0.5, 4, 16)
 """Factors for the batch size in questions about a part of a program, in addition to batches of 1 and 8."""
@@ -41,11 +41,11 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 """XLA options that affect frequently asked questions, by kind of target."""
 
 RISKY = frozenset({"layout", "option", "pass", "sharding"})
-"""Kinds of changes that may crash the compiler's process."""
+"""Kinds of changes that may crash the compiler, so they are first compiled in a separate process."""
 
 DISABLE = "xla_disable_hlo_passes"
 MOST = 3
-"""The maximum number of functions to try."""
+"""The maximum number of functions around which `jax.checkpoint` is tried, one at a time."""
 
 _ORDER = re.compile(r"\{([\d,]+)")
 
@@ -71,7 +71,9 @@ class Trial:
     target: str = ""
 
     def capture(self, target: str) -> Capture:
-        """Return the capture of the changed program, without its passes.
+        """Compile the changed program, and return its capture without passes.
+
+        A change of a kind in `RISKY` is compiled in a separate process first, since it may crash the compiler.
 
         Args:
             target: The requested target.
@@ -99,7 +101,8 @@ def list_trials(
         kinds: The kinds to list, from `KINDS` and `EFFECTS`.
         capture: The program's capture; the values that it saves for the backward pass select functions to checkpoint.
         passes: Passes that can be disabled.
-        asked: Whether the question is about a part of the program, for which more batches and fewer donations matter.
+        asked: Whether the question is about a part of the program. Then more batch sizes are listed, and the call
+            without its donations.
     """
     if subject.call is None:
         return
@@ -151,7 +154,7 @@ def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
-    """Yield a trial with a higher limit of a TPU's VMEM if the compiler refused the program for lack of it."""
+    """Yield a trial with the VMEM limit that the program needs if a TPU's compiler ran out of VMEM; else nothing."""
     refusal = find_refusal(capture)
     for name, kib in (refusal.vmem_options if refusal else {}).items():
         change = f"a limit of {kib >> 10} MiB of VMEM (--xla {name}={kib})"
@@ -231,7 +234,7 @@ def _list_chains(capture: Capture) -> Iterator[tuple[Frame, ...]]:
 
 
 def _find_function(name: str, frame: Frame) -> Any:
-    """Return the function of a loaded module whose code contains a frame, or None if it is not at module level."""
+    """Return the module-level function with a name in the loaded module of a frame's file, or None."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         # Frames have relative file names, and the slash keeps `model.py` from matching `my_model.py`.

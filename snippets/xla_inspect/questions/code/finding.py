@@ -84,7 +84,8 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     Args:
         capture: The program's capture. It needs machine code for the kernels of a CPU or GPU.
         command_words: The subject and options, as on the command line.
-        kernel: The only kernel whose code the capture contains, or an empty string if it contains all of them.
+        kernel: The only kernel whose code the capture contains, so that no launch counts as one without code; empty if
+            the capture contains the code of all kernels.
         shown: The number of kernels to show.
         full: Whether to show every kernel, with LLVM's remarks and the steps below HLO.
         gap: The information that is unavailable on this machine and how to get it.

@@ -186,7 +186,7 @@ def _list_cpu(kernel: KernelListing) -> tuple[str, ...]:
 
 
 def _say_spills(kernel: KernelListing) -> str:
-    """Return the number of spills in LLVM's remarks, a dash if no remark has one, or "?" without remarks."""
+    """Return the number of spills in LLVM's first remark about spills, "-" if it has none, "?" without any remarks."""
     for remark in kernel.remarks:
         if match := _SPILLS.match(remark):
             return match["spills"]

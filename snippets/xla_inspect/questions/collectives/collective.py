@@ -32,7 +32,7 @@ class Meanwhile:
         kernels: Launches that compute more than an index or a loop counter.
         flops: The operations of these launches.
         moved_bytes: Bytes of main memory that they read and write.
-        least_seconds: Their least time according to published peak rates, or None if no rates are published.
+        least_seconds: Their least time according to published peak rates; None without such rates or without kernels.
     """
 
     kernels: int

@@ -102,7 +102,7 @@ class Reasons:
         return False if instruction.op_name else None
 
     def explain(self, collective: Collective, axes: Sequence[str], uses: Sequence[Instruction]) -> str:
-        """Return the reason why the partitioner added a collective as a clause, inferred from the module.
+        """Return a clause with the reason for a collective that the partitioner added, inferred from the modules.
 
         Args:
             collective: The collective.
@@ -241,7 +241,7 @@ class Reasons:
 
 
 def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, ...]:
-    """Return the values that a collective exchanges. A GPU's compiler concatenates those of combined collectives."""
+    """Return the values that a collective exchanges: its operands, or the parts that a GPU's compiler concatenated."""
     operands = tuple(skip_renaming(module, part) for part in module.operands(collective))
     if len(operands) > 1:
         return module.operands(collective)
@@ -261,5 +261,5 @@ def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, 
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:
-    """Return the mesh axes as text, as in `data and model`, or the number of devices, if no axis is known."""
+    """Return the mesh axes as text, as in `data and model`, or without any, the group's size, as in `8 devices`."""
     return " and ".join(axes) if axes else f"{group} devices"

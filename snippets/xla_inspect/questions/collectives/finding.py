@@ -244,7 +244,7 @@ class _Finding:
         return tuple(dict.fromkeys(place for place in places if place))
 
     def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
-        """Return the kernels scheduled between start and done and their work, or None if it is not asynchronous."""
+        """Return the work scheduled between start and done; None if not asynchronous, or in different computations."""
         if not collective.is_async or collective.done is collective.scheduled:
             return None
         order = self.capture.module.computation(collective.scheduled.computation).instructions
@@ -265,7 +265,7 @@ class _Finding:
 
 
 def _is_work(launched: Launched) -> bool:
-    """Return whether a launch does more than increment a loop counter or compute an index."""
+    """Return whether a launch has over 64 bytes and operations together, unlike one for a loop counter or an index."""
     return launched.bytes + launched.on_chip + launched.work.flops > _BOOKKEEPING
 
 

@@ -39,7 +39,7 @@ class Replication:
         whole_results: The number of results that each device stores in full.
         result_bytes: The bytes of the results that each device stores in full, on one device.
         copies: The number of devices that do the same work, 1 if each does its own, or None if it is unknown.
-        flops: The operations of one device, if several devices do the same work.
+        flops: The operations of one device in a run of the program, if several devices do the same work; else 0.
     """
 
     devices: int
@@ -139,7 +139,7 @@ def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruc
     """Return the number of devices that have the same arguments and therefore do the same work.
 
     Devices with the same arguments do the same work only if they exchange nothing and no instruction reads the
-    device's number; otherwise the result is None.
+    device's number; otherwise the result is None, as it is if the sharded arguments have no named axes.
     """
     devices = capture.module.num_partitions
     if any(

@@ -52,7 +52,7 @@ class WrittenProgram:
         self.argument_names = {parameter.op_name for parameter in self.parameters.values()}
 
     def find_given(self, instruction: Instruction, shaped: Instruction) -> Instruction | None:
-        """Return the instruction of the unoptimized module with the name and line of an optimized one, or None.
+        """Return the instruction of the unoptimized module with the primitive and line of an optimized one, or None.
 
         Args:
             instruction: The instruction of the optimized module.
@@ -150,7 +150,10 @@ def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
 
 
 def _differ(one: Instruction, other: Instruction) -> int:
-    """Return a distance from 0 to 3 between the shapes of a value and a possible shard; 0 if they are the same."""
+    """Return a distance from 0 to 3 between the shapes of a value and a possible shard.
+
+    It is 0 for equal dimensions in any order, apart from those of size 1; 1 if the shard's size divides the value's.
+    """
     # A tuple has no dimensions to compare, so it is the least likely candidate.
     if not (one.shape.is_array and other.shape.is_array):
         return 3

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LONGEST_TEXT = 60
 _LARGEST_PERCENTAGE = 100
-"""A change of more than this many times the first amount is shown without a percentage, which would be unreadable."""
+"""A change of this many times the first amount or more is shown without a percentage, which would be unreadable."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Amount:
         return self.left == self.right
 
     def show(self, number: float) -> str:
-        """Return a number as text: bytes with their unit, anything else as an amount."""
+        """Return a number as text: bytes with their unit, anything else as in `4.19 M`."""
         return format_bytes(int(number)) if self.unit == "bytes" else format_amount(number)
 
     @property
@@ -142,8 +142,8 @@ class Difference(Answer):
         left: The first side, the older one of two commits.
         right: The second.
         is_same_code: Whether the compiler received the same program, apart from source lines; None if unknown.
-        is_same_result: Whether the compiled modules have the same instructions, apart from names and lines; None if
-            the targets or the stages differ, since their instructions cannot be compared.
+        is_same_result: Whether the compiled modules have the same instructions in the same order, apart from names and
+            lines, and the same memory; None if the targets or the stages differ, so that they cannot be compared.
         versions: Packages with different versions.
         options: Compiler options with different values.
         added: The number of instructions that only the second side has; None if they cannot be compared.
@@ -187,7 +187,7 @@ class Difference(Answer):
 
     @property
     def holds(self) -> bool:
-        """True if both sides are the same, apart from the compile time."""
+        """True if all compared results are the same; code, versions, options and compile time may differ."""
         has_same_amounts = all(amount.is_same for amount in (*self.amounts, *self.kinds))
         return (
             self.is_same_result is not False

@@ -36,7 +36,7 @@ class MeasuredLaunch:
         text: The source text of the line.
         scope: The named scopes and modules around the operation.
         seconds: The time of all its runs, without the launches inside it.
-        count: The number of its events in the profile.
+        count: The number of its events in the profile; of its most frequent kernel if several kernels compute it.
         share: Its share of the total time in the profile, from 0 to 1.
         least_seconds: The least time of one run according to the published peak rates, or None.
         limit: The resource that determines the least time.

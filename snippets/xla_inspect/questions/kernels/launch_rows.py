@@ -68,7 +68,7 @@ class LaunchRow:
             a custom fusion, such as `__ynn_fusion`; an empty string for all others.
         where: The line of Python that it comes from, as in `model.py:12`, or an empty string if it is unknown.
         text: The source text of the line.
-        scope: The named scopes and modules around it, such as `block/attention/dot_general`.
+        scope: The named scopes and modules around it and its primitive, such as `block/attention/dot_general`.
         fused: The fused operations, by line.
         within: The loops and branches around it, outermost first.
         runs: The number of runs in one run of the program, or None if the compiler does not know it.
@@ -202,7 +202,10 @@ def find_library(module: Module, instruction: Instruction) -> str:
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
-    """Return the named scopes around an instruction as a path, without those of `jax.jit` and of loops."""
+    """Return the named scopes around an instruction and its primitive as a path, without `jax.jit` and loops.
+
+    An instruction without a name gets that of its last named operation; the result is empty if none has a name.
+    """
     # A fusion may have no name of its own. Then the last named operation inside it is the nearest to its result.
     candidates = [instruction, *reversed(list(list_work(capture.module, instruction)))]
     return _OUTER.sub("", next((candidate.op_name for candidate in candidates if candidate.op_name), "")).strip("/")

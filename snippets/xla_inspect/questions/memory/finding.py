@@ -52,7 +52,7 @@ class MemoryRow:
 
     Attributes:
         role: The purpose of the memory, one of `ROLES`.
-        place: `file:line`, or the name of an argument; empty if neither is known.
+        place: `file:line`, or the name of an argument, or the scope if rows are by scope; empty if it is unknown.
         scope: The named scopes and modules around it.
         code: The line of Python, or an empty string.
         bytes: The size, including padding.
@@ -79,7 +79,7 @@ class MemoryTrial:
 
     Attributes:
         change: The change.
-        needed_bytes: The memory that the changed program needs, or None if it failed to compile for another reason.
+        needed_bytes: The memory that the changed program needs, also if it ran out of memory; None if it is unknown.
         fits: Whether the changed program fits, or None if unknown.
         note: The error message, or an empty string.
     """

@@ -74,7 +74,7 @@ class CompileTimes(Answer):
         phases: The phases of the compilation in order, with their times in seconds.
         is_stepped: Whether the compiler dumped the module after each pass, which is part of the time.
         passes: The passes by pipeline, the longest first.
-        effects: The module's size before and after each run that changed it, if `is_stepped`.
+        effects: The module's size before and after each run that changed it, if `is_stepped` and requested.
         parts: The numbers of operations by module and named scope.
         constants: Large arrays that are part of the program.
         repeats: Lines of Python with several unrolled copies of their operations.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FEW = 3
 _WHOLE_LINES = 400
-"""The number of lines of a difference that the answer contains."""
+"""The maximum number of lines of a difference that the answer contains."""
 _SLOWER = 0.05
 _NOTED = re.compile(rf",? (?:{'|'.join(sorted(INCIDENTAL))})=(?:\{{[^{{}}]*(?:\{{[^{{}}]*\}}[^{{}}]*)*\}}|\"[^\"]*\")")
 _NUMBERED = re.compile(r"(%?[a-zA-Z_][\w-]*?)(?:\.\d+)+\b")
@@ -109,7 +109,10 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
 
 
 def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]:
-    """Return the place and text of the line of new copies in loops, and a sentence for each copied shape."""
+    """Return the place and text of the line of new copies in loops, and a sentence for each of up to three shapes.
+
+    If the newer compilation has no new copy, its other copies count or, without any, those of the older one.
+    """
 
     def list_copies(capture: Capture) -> dict[str, Any]:
         copies = [launch for launch in list_launches(capture) if launch.role == "copy" and launch.within]
@@ -177,7 +180,7 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
 
 
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
-    """Yield texts about the passes that take longer than before, the largest increase first."""
+    """Yield texts about up to three passes that take over 0.05 s longer than before, the largest increase first."""
     increases = {name: new[name] - old.get(name, 0.0) for name in new}
     # A pass that only the older release has did not get slower.
     for name in sorted(increases, key=lambda pass_name: -increases[pass_name])[:_FEW]:

@@ -33,8 +33,9 @@ class Largest:
         sort: `kernel`, `memory` or `collective`.
         name: The instruction, or the purpose of the memory.
         place: `file:line` of its origin, or an empty string.
-        bytes: The bytes that a kernel reads and writes, that a memory use occupies, or that a collective sends.
-        seconds: The least time of all runs according to the roofline, or None if the target has no roofline.
+        bytes: The bytes that a kernel's runs read and write, that a memory use occupies, or that one run of a
+            collective sends.
+        seconds: The least time of a kernel's runs according to the roofline; None without one, or for other sorts.
     """
 
     sort: str
@@ -58,11 +59,11 @@ class TargetSummary:
         moved_bytes: Bytes of main memory that launches read and write, where loops count with their trip counts.
         peak_bytes: The executable's peak memory.
         argument_bytes: The bytes of arguments at the peak.
-        temporary_bytes: The bytes of values at the peak that are neither arguments nor results, or None without a
+        temporary_bytes: The bytes at the peak that are neither arguments, results nor constants, or None without a
             memory plan.
         output_bytes: The bytes of results that do not reuse the memory of arguments.
         compile_seconds: The compile time on the machine that compiled, or 0 if times are omitted.
-        largest: The three largest kernels, memory uses and collectives.
+        largest: The three largest kernels, the three largest memory uses, and the three largest collectives.
         error: The compiler's error message, or an empty string if it succeeded.
         stage: The stage of the counted module. Before kernels are determined, the counts of launches are None.
         instructions: The number of instructions of the module.

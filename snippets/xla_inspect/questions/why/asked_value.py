@@ -53,7 +53,7 @@ def describe_value(
 
 
 def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction | None) -> str:
-    """Return the name of a line's last instruction if a pass removed it and the line has no heavier work left.
+    """Return the name of a line's last instruction if a pass removed it and no heavier work is left, else "".
 
     Args:
         evidence: The capture.
@@ -73,7 +73,7 @@ def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction |
 
 
 def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
-    """Return the launches that compute a selection, those with a main instruction of the selection first."""
+    """Return the launches that compute a selection, first those whose main instruction is in the selection."""
     kernels = evidence.kernels
     chosen = set(selection.instructions)
     launches = dict.fromkeys(

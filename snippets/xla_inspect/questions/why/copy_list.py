@@ -21,7 +21,7 @@ class Copy:
 
     Attributes:
         name: The launched instruction.
-        bytes: The bytes that it moves in one run.
+        bytes: The bytes of its result.
         runs: The number of runs in a step, or None if unknown.
         where: Its line, as in `model.py:12`, or an empty string.
         text: The source text of the line.
@@ -59,7 +59,7 @@ def list_copies(capture: Capture) -> tuple[Copy, ...]:
 
 
 def _describe(evidence: Evidence, launch: Launch, moved: Instruction, origin: Instruction, before: Shape) -> Copy:
-    """Return the description of a copy of a value with an origin and a shape before the copy."""
+    """Return the `Copy` of a launch that runs the copy `moved` of a value with this origin and this shape `before`."""
     shape, entry = find_made(launch.instruction), evidence.module.entry.name
     # A copy inside of a fusion may have no line, and then the line of the launch is the nearest.
     line = evidence.lines.get(moved) or evidence.lines.get(launch.scheduled)

@@ -23,8 +23,8 @@ type Kind = Literal[
 
 
 type Outcome = Literal["removes", "reduces", "keeps", "adds", "failed"]
-"""The effect of a change: it removes the subject of the question, reduces its number, keeps it, or adds more; or the
-changed program does not compile."""
+"""The effect of a change: it removes the subject of the question (for two kernels, their separation or fusion), reduces
+its number, keeps it, or adds more; or the changed program does not compile."""
 
 
 IMPORT = "import"
@@ -75,7 +75,7 @@ class PassStep:
 
     Attributes:
         pipeline: The pipeline of the pass.
-        pass_name: The pass; `import` if the instruction is part of the original program.
+        pass_name: The pass; `import` if the instruction is part of the original program, `?` if it is unknown.
         did: A description of the change.
     """
 
@@ -149,7 +149,8 @@ class Finding:
         line: The line of Python.
         notes: Further facts of the program that influence the decision.
         reasons: The compiler's messages about it, the most important first.
-        bytes: The bytes that it moves, or 0 if bytes do not measure its cost.
+        bytes: The bytes by which findings are ranked: those that a copy, a collective or a value between two kernels
+            moves, or those of a kernel's result; otherwise 0.
         lines: All its lines if there are several, such as those of two kernels.
         rule: The rewrite rule of the pass, in the compiler's notation, or an empty string.
     """

@@ -120,6 +120,8 @@ class WhyFinder:
     def explain_apart(self, one: str, other: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
         """Return the explanations why two parts are in two kernels, or in one, and the instructions to describe.
 
+        If passes removed a part, so that no kernel computes it, only its removal is explained.
+
         Raises:
             InspectError: The program lacks a part, no kernel computes one, or both are the same value.
         """
@@ -152,7 +154,7 @@ class WhyFinder:
         return (finding, *boundaries[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
 
     def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
-        """Return the main instruction of each of two named parts, or nothing if no kernel computes one of them."""
+        """Return the main instruction of each of two named parts, or an empty tuple if one of them has no kernel."""
         selections = [self.selector.select(word) for word in (one, other)]
         ones, others = ({*list_launches(self.evidence, selection)} for selection in selections)
         return tuple(self._find_in(selection, ones & others) for selection in selections) if ones and others else ()
@@ -341,5 +343,5 @@ class WhyFinder:
 
 
 def _weigh(finding: Finding) -> float:
-    """Return the rank of a finding, lower first: collectives, copies, kernels, prefetches, removals, arguments."""
+    """Return a finding's rank, lowest first: collective, copy, apart, matmul, kernel, prefetch, removal, argument."""
     return _FETCHING if finding.pass_name in _PLACING else _ORDER.get(finding.kind, _OTHER)

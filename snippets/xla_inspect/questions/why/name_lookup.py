@@ -35,7 +35,7 @@ _FAR = 3
 
 @dataclass(frozen=True)
 class _Statement:
-    """The file and the extent of a statement, whose start and end are pairs of a line and a column."""
+    """The file and the extent of a statement: pairs of a line, from 1, and a column, from 0; the end is exclusive."""
 
     file: str
     start: tuple[int, int]
@@ -165,7 +165,7 @@ class Selector:
         return Selection(what, instructions, tuple(removed_instructions), lines=tuple(sorted(places)))
 
     def list_imported(self, places: Collection[tuple[str, int]]) -> tuple[Instruction, ...]:
-        """Return the instructions of the unoptimized module from some lines, in the order of its text.
+        """Return the unoptimized module's instructions from some lines, without parameters and constants, in its order.
 
         Args:
             places: The lines, each a file and a number.
@@ -207,7 +207,7 @@ class Selector:
         return next(names, "")
 
     def _select_variable(self, what: str, word: str) -> Selection | None:
-        """Return the instructions of the lines that assign a variable, or None if no line assigns it."""
+        """Return the instructions of the statements that assign a variable, or None if JAX traced none of them."""
         statements = tuple(self._variables.get(word, ()))
         if not statements:
             return None
@@ -221,7 +221,7 @@ class Selector:
         return Selection(what, chosen, removed_instructions, lines=lines.lines, statements=statements)
 
     def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
-        """Return whether an instruction comes from one of the statements, or true if there are no statements."""
+        """Return whether an instruction comes from one of the statements; True without statements or a known column."""
         frame = find_frame(self.capture, instruction)
         if not statements or frame is None or frame.column < 1:
             return True

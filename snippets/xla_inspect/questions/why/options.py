@@ -60,7 +60,7 @@ def take_names(options: argparse.Namespace) -> None:
     """Move the word after the subject to `options.what`, unless it is an argument of a script.
 
     Raises:
-        InspectError: There is more than one word.
+        InspectError: There is more than one part, counting `--what` and `--apart`.
     """
     # The words after a script are its own arguments.
     if options.subject[0] == "run":
@@ -162,7 +162,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
         fn: A function, or a capture of it that was made with `reasons=True`.
         *example_args: As in `summary`.
         what: An instruction (`fusion.3`), a line (`model.py:88`, or `88`), a variable, or JAX's name of an operation.
-        apart: Two parts instead of `what`, to explain why they are two kernels.
+        apart: Two parts instead of `what`, to explain why they are two kernels, or one.
         target: A short name, optionally with a topology.
         full: Whether the answer shows everything that is known.
         try_: Kinds of changes to compile to see their effect, as for `--try`, such as `donate,batch` or `all`.

@@ -37,7 +37,7 @@ class Effect:
         kind: The kind of explanation.
         spots: The lines of the subject; for two kernels, the line of each, in their order.
         opcodes: The counted operations; for two kernels, the main operation of each.
-        between: Whether only copies between memories count.
+        between: Whether only copies between memories count; otherwise, only copies within one memory do.
         alone: Whether only launches that just move data count.
         sort: The kind of the counted launches, as in `Launch.sort`, if the subject is a launch.
         shape: The shape of the moved value, without its layout, if the subject is a copy or a transpose.

@@ -73,7 +73,7 @@ class Evidence:
 
     @cached_property
     def kernels(self) -> KernelParts:
-        """The launches of the optimized module."""
+        """The launches of the optimized module, with the instructions that each contains."""
         return KernelParts(self.module)
 
     @cached_property
@@ -138,7 +138,7 @@ class Evidence:
         return self.histories.tell(instruction)
 
     def is_about(self, reason: Reason, instructions: Collection[Instruction]) -> bool:
-        """Return whether some instructions of the optimized module are the main subject of a message."""
+        """Return whether one of some instructions of the optimized module is the main subject of a message."""
         return any(
             attempt.first & self.attempts.names_at(attempt.state, instructions)
             for attempt in self.attempts.known

@@ -32,7 +32,7 @@ _MOST = 12
 
 
 def is_move(kernels: KernelParts, launch: Launch) -> bool:
-    """Return whether a launch only copies, transposes or renames, and computes nothing."""
+    """Return whether a launch copies or transposes a value, and computes nothing."""
     if launch.opcode in MOVING:
         return True
     # A fusion that computes anything is a kernel, even if it also contains a copy.

@@ -140,7 +140,7 @@ def name_form(launch: Launch) -> str:
 
 
 def list_costs(evidence: Evidence, first: Launch, second: Launch | None = None) -> Iterator[str]:
-    """Yield sentences with the recorded estimate of the GPU's cost model for fusing a kernel, and its refusal."""
+    """Yield up to two sentences from a GPU's fusion log: the estimated cost of fusing a kernel, and the refusal."""
     # Only the GPU's compiler has this log.
     if not evidence.capture.fusion_log:
         return

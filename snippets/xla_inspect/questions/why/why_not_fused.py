@@ -227,7 +227,7 @@ def _is_same(one: Instruction, other: Instruction) -> bool:
 
 
 def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instruction | None:
-    """Return the program's optimization barrier on a path from one kernel to the other, or None."""
+    """Return the program's optimization barrier on a path from the first kernel to the second, or None."""
     module = evidence.capture.unoptimized_module
     if not any(instruction.opcode == BARRIER for instruction in module.walk()):
         return None
@@ -288,7 +288,7 @@ def _list_notes(evidence: Evidence, first: Launch, second: Launch) -> Iterator[s
 
 
 def _find_path(evidence: Evidence, first: Launch, second: Launch) -> tuple[Launch, ...]:
-    """Return the launches on a shortest path between two, in either direction and with both; empty without a path."""
+    """Return a shortest path of launches between two, in either direction, with both; empty without one of up to 13."""
     for start, end in ((first, second), (second, first)):
         waiting: list[tuple[Launch, ...]] = [(start,)]
         visited = {start}
