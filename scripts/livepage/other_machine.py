@@ -1,4 +1,4 @@
-"""A second process that runs pages under another date, time zone, hash seed and number of cores.
+"""A second process that runs pages, each twice, under another date, time zone, hash seed and number of cores.
 
 A page whose output differs between the two processes shows something that depends on the machine or on the time.
 """
@@ -40,7 +40,7 @@ class Twin:
         )
         self._process: PageProcess | None = None
         self._thread = ThreadPoolExecutor(1)
-        self._answers: dict[Path, Future[Answer]] = {}
+        self._answers: dict[Path, Future[list[Answer]]] = {}
 
     def __enter__(self) -> Self:
         """Return the object itself."""
@@ -53,26 +53,38 @@ class Twin:
             self._process.popen.kill()
             self._process.popen.wait()
 
-    def ask(self, page: Path) -> Future[Answer]:
-        """Queue a page to run after those requested before it, and return the future of its answer."""
+    def ask(self, page: Path) -> Future[list[Answer]]:
+        """Queue a page to run twice after the pages that were requested before it, and return its future answers.
+
+        The second run is like that after an edit in a served site: JAX remembers what the process compiled before.
+        """
         self._answers[page] = self._thread.submit(self._run, page)
         return self._answers[page]
 
     def compare(self, page: Path, source: Source, outcomes: Sequence[Outcome]) -> list[str]:
-        """Return the differences between the page's outcomes here and in the second process, each with file and line.
+        """Return the differences between the page's outcomes and those of the second process, with file and line.
+
+        A queued request for the page is used, so nothing runs here.
+
+        Args:
+            page: The page's file.
+            source: The page as read.
+            outcomes: Its outcomes in another process.
 
         Raises:
             RuntimeError: The second process failed to run the page.
         """
-        answer = (self._answers.get(page) or self.ask(page)).result()
-        if answer.failure:
-            message = f"the second process did not run {source.name}: {answer.failure}"
-            raise RuntimeError(message)
-        return list(list_differences(source, [*map(_tell, outcomes)], [*map(_tell, answer.outcomes)]))
+        differences = list[str]()
+        for answer in (self._answers.get(page) or self.ask(page)).result():
+            if answer.failure:
+                message = f"the second process did not run {source.name}: {answer.failure}"
+                raise RuntimeError(message)
+            differences += list_differences(source, [*map(_tell, outcomes)], [*map(_tell, answer.outcomes)])
+        return list(dict.fromkeys(differences))
 
-    def _run(self, page: Path) -> Answer:
+    def _run(self, page: Path) -> list[Answer]:
         self._process = self._process or self._start()
-        return self._process.answer(str(page))
+        return [self._process.answer(str(page)) for _ in range(2)]
 
 
 def list_differences(source: Source, here: Sequence[str], there: Sequence[str]) -> Iterator[str]:

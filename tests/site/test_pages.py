@@ -15,7 +15,6 @@ from lint import style, typed_numbers
 from livepage import other_machine, render_one
 from livepage.notebooks import read_markdown, read_notebook
 from livepage.read import Build, Kind
-from livepage.run import run_page
 from xla_inspect.practice import CHECKED, ORDINALS, PHASES, anchor, find_exercise, find_exercises
 
 if TYPE_CHECKING:
@@ -54,18 +53,9 @@ def test_the_checks_of_a_page_pass(page: Path) -> None:
     assert len(re.findall('<(?:details|section) class="check', html)) == source.count(CHECK)
 
 
-@pytest.mark.long("the strict build has run every page")
-def test_a_second_run_of_a_page_gives_the_same_result(page: Path) -> None:
-    """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
-    build = Build()
-    render_one.render_page(page, ROOT, build)
-    source, _ = build.sources[page.relative_to(ROOT).as_posix()]
-    assert run_page(source) == run_page(source)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
-    """A process with another date on a machine with other cores; a page runs in both at the same time."""
+    """A process with another date on a machine with other cores, which runs each page twice."""
     with other_machine.Twin(ROOT, ["jax", "xla_inspect"]) as twin:
         for page in pages:
             if page.suffix == ".md":
@@ -74,7 +64,9 @@ def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
 
 
 @pytest.mark.long("the strict build has run every page")
-def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere: other_machine.Twin) -> None:
+def test_a_page_shows_nothing_of_the_moment_the_machine_or_an_earlier_run(
+    page: Path, elsewhere: other_machine.Twin
+) -> None:
     """A page that shows time, dates, randomness, set order or the number of cores fails at that line."""
     build = Build()
     render_one.render_page(page, ROOT, build)
