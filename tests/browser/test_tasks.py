@@ -60,17 +60,17 @@ TASKS = [
         EXPLORER,
     ),
     Task(
-        "Why does it compile again and again?", (YOUR_CODE, "Why does it compile again.*"), "your-code/", "#recompiles"
+        "Why does it compile again and again?", (YOUR_CODE, "Recompilation"), "your-code/", "#recompiles"
     ),
     Task(
         "Which collectives does my sharded step have?",
-        (YOUR_CODE, "What do the devices send each other.*"),
+        (YOUR_CODE, "Communication between devices"),
         "your-code/",
         "#collectives",
     ),
     Task(
         "Which line of Python is this kernel of my profile?",
-        (YOUR_CODE, "What is this kernel.*"),
+        (YOUR_CODE, "Kernels"),
         "your-code/",
         "#kernels",
     ),
@@ -82,7 +82,7 @@ TASKS = [
     ),
     Task(
         "Why does jit give other numbers than without?",
-        ("Questions.*", "Why does jit give other numbers.*"),
+        ("Questions.*", "Why do jit and eager results differ.*"),
         "questions/",
         "#numbers",
     ),
