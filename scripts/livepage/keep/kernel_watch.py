@@ -5,15 +5,44 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from livepage.keep.watch import Watch
+from livepage.keep.inputs import Inputs
+from livepage.keep.reached import Reach, find_reached, list_tool_folders
+from livepage.keep.watch import Watch, unwatched
 from livepage.read import load_adapter, project
 from livepage.run import kernel_asserts
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
 REPORT = "LIVEPAGE_REPORT"
 """The environment variable with the path of the file to which a notebook's process writes its inputs."""
+
+
+@dataclass(frozen=True)
+class KernelRecord:
+    """The record of the inputs and functions that a notebook's process used until now.
+
+    Attributes:
+        read: The inputs that it read, and its modules outside the tool packages.
+        names: The names in the functions of the tool packages that ran, by file.
+        cells: The code of the cells that ran.
+        modules: The files of all loaded modules.
+        children: The arguments of the programs that it started.
+    """
+
+    read: Inputs = field(default_factory=Inputs)
+    names: Mapping[str, set[str]] = field(default_factory=dict)
+    cells: Sequence[str] = ()
+    modules: Collection[str] = ()
+    children: Sequence[str] = ()
+
+    def make_inputs(self) -> Inputs:
+        """Return all inputs of the notebook, with the files of the tool packages that it reached."""
+        return self.read | Inputs.take(find_reached(self.names, self.cells, self.modules, self.children))
 
 
 def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
@@ -31,12 +60,16 @@ def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
     report = os.environ.get(REPORT)
     shell: Any = IPython.get_ipython()
     if report:
-        watch = Watch()
+        watch, reach = Watch(), Reach()
         watch.__enter__()  # for as long as the process lives
-        shell.events.register("post_run_cell", lambda _: _write(watch, Path(report)))
+        reach.__enter__()
+        shell.events.register("post_run_cell", lambda _: _write(watch, reach, shell.user_ns["In"], Path(report)))
 
 
-def _write(watch: Watch, report: Path) -> None:
+def _write(watch: Watch, reach: Reach, cells: Iterable[str], report: Path) -> None:
     """Write the inputs that were read so far to the report."""
-    modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    report.write_bytes(pickle.dumps(watch.make_inputs(filter(None, modules))))
+    with unwatched():
+        modules = {file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))}
+        own = {file for file in modules if not file.startswith(list_tool_folders())}
+        record = KernelRecord(watch.make_inputs(own), dict(reach.names), [*cells], modules, watch.children)
+    report.write_bytes(pickle.dumps(record))

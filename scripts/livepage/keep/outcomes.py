@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import sysconfig
 from dataclasses import asdict
@@ -15,13 +14,13 @@ from typing import TYPE_CHECKING
 from livepage.keep import page_store
 from livepage.keep.fresh_modules import fresh_modules
 from livepage.keep.inputs import Inputs, hash_file
-from livepage.keep.reached import Reach
+from livepage.keep.reached import Reach, find_reached, list_tool_folders
 from livepage.keep.watch import Watch, unwatched
 from livepage.read import SHELLS, Answer, Outcome, log, project
 from livepage.run import run_page
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from livepage.read import Build, Failure, Piece, Source
 
@@ -106,17 +105,12 @@ def run_pieces(source: Source, build: Build) -> list[Outcome]:
 
 def _list_reached(source: Source, reach: Reach, watch: Watch, imported: Mapping[str, str]) -> set[str]:
     """Return the files of the tool packages that a page depends on, here and in the programs that it started."""
-    folders = _list_tool_folders()
-    own = [Path(file).read_text(encoding="utf-8") for file in imported if not file.startswith(folders)]
-    reached = reach.list_files([*(piece.code for piece in source.pieces), *own])
-    if any(Path(text).name.replace("-", "_") in project.adapter.packages for text in watch.children):
-        reached |= {file for folder in folders for file in imported_files(Path(folder).rglob("*.py"))}
-    return reached | imported_files(watch.children)
+    return find_reached(reach.names, (piece.code for piece in source.pieces), imported, watch.children)
 
 
 def _gather(source: Source, watch: Watch, reached: set[str], imported: Mapping[str, str]) -> Inputs:
     """Return all inputs of a page that just ran; modules count as they were when they were loaded."""
-    folders = _list_tool_folders()
+    folders = list_tool_folders()
     loaded = {file: value for file, value in imported.items() if not file.startswith(folders) or file in reached}
     watch.facts.update({f"file {project.find_name(file)}": value for file, value in loaded.items()})
     return watch.make_inputs(reached | {*_list_declared(source)}, without=source.name)
@@ -158,11 +152,6 @@ def _list_packages() -> list[str]:
     return sorted(package.name for package in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
 
 
-def _list_tool_folders() -> tuple[str, ...]:
-    """Return the folders of the project's tool packages, which stay loaded between pages, each with a separator."""
-    return tuple(f"{project.root / 'snippets' / name}{os.sep}" for name in project.adapter.packages)
-
-
 def _tell_text(source: Source) -> str:
     """Return a hash of a page's code and its line numbers."""
     return make_key([(piece.kind, piece.language, piece.code, _tell_places(piece)) for piece in source.pieces])
@@ -170,12 +159,6 @@ def _tell_text(source: Source) -> str:
 
 def _tell_places(piece: Piece) -> list[str]:
     return [str(piece.origin), *map(str, piece.lines)]
-
-
-def imported_files(codes: Iterable[Path | str]) -> set[str]:
-    """Return the files under `snippets/` that these files or sources import, directly or indirectly."""
-    starts = [*codes]
-    return set(map(str, project.adapter.find_imported(starts, project.root / "snippets"))) if starts else set()
 
 
 def make_digest(outcomes: list[Outcome]) -> str:

@@ -17,7 +17,7 @@ from livepage.keep.module_names import ModuleNames, read_names
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from types import CodeType, FrameType, ModuleType
 
 _TOOL = sys.monitoring.OPTIMIZER_ID
@@ -35,7 +35,7 @@ class Reach:
         for module in _list_loaded():
             _forget_cached(module)
         self._names: dict[str, set[str]] = {}
-        folders = tuple(f"{_find_folder() / package}{os.sep}" for package in project.adapter.packages)
+        folders = list_tool_folders()
 
         def note(code: CodeType, _offset: int) -> object:
             if code.co_filename.startswith(folders):
@@ -58,29 +58,44 @@ class Reach:
         sys.monitoring.set_events(_TOOL, 0)
         sys.monitoring.register_callback(_TOOL, _EVENT, None)
 
-    def list_files(self, sources: Iterable[str]) -> set[str]:
-        """Return the files of the packages that a page depends on.
+    @property
+    def names(self) -> Mapping[str, set[str]]:
+        """The names in the functions that ran, by file."""
+        return self._names
 
-        Args:
-            sources: The code of the page and of the modules that only this page loaded; all of their imports count.
-        """
-        search = _Search(self._names)
-        for source in sources:
-            search.enter(source)
-        search.finish()
-        return search.files
+
+def find_reached(
+    names: Mapping[str, set[str]], codes: Iterable[str], modules: Iterable[str], children: Iterable[str] = ()
+) -> set[str]:
+    """Return the files of the tool packages that a page depends on.
+
+    Args:
+        names: The names in the functions that ran, by file, as from a `Reach`.
+        codes: The page's code, all of whose imports count.
+        modules: The files of the loaded modules; all imports of those outside the packages count too.
+        children: The arguments of the programs that the page started; a package counts whole if its command ran, and a
+            program in Python counts with its imports.
+    """
+    folders, modules, children = list_tool_folders(), [*modules], [*children]
+    search = _Search(names, [file for file in modules if file.startswith(folders)])
+    for code in (*codes, *(Path(file).read_text(encoding="utf-8") for file in modules if _is_apart(file, folders))):
+        search.enter(code)
+    search.finish()
+    if any(Path(text).name.replace("-", "_") in project.adapter.packages for text in children):
+        search.files |= {str(file) for folder in folders for file in list_imported(Path(folder).rglob("*.py"))}
+    return search.files | list_imported(children)
 
 
 class _Search:
     """The search for the files that functions depend on, from the names in these functions."""
 
-    def __init__(self, used: dict[str, set[str]]) -> None:
-        """Start with the names that the functions of each file use."""
+    def __init__(self, names: Mapping[str, set[str]], loaded: Iterable[str]) -> None:
+        """Start with the names in the functions of each file, and the files of all loaded modules of the packages."""
         self.files: set[str] = set()
-        self._used = used
-        self._waiting = [*used]
+        self._used = {file: {*used} for file, used in names.items()}
+        self._waiting = [*self._used]
         self._attributes: set[str] = set()
-        self._loaded = {file: _read(file) for module in _list_loaded() if (file := module.__file__)}
+        self._loaded = {file: _read(file) for file in loaded}
 
     def enter(self, source: str) -> None:
         """Follow all imports of a source that is not part of the packages."""
@@ -146,6 +161,22 @@ class _Search:
             self._follow(names.imports[name], used, runs=runs)
 
 
+def list_tool_folders() -> tuple[str, ...]:
+    """Return the folders of the tool packages, which stay loaded between pages, each with a separator at its end."""
+    return tuple(f"{_find_folder() / package}{os.sep}" for package in project.adapter.packages)
+
+
+def list_imported(codes: Iterable[Path | str]) -> set[str]:
+    """Return the files of the project that these files or sources import, directly or indirectly."""
+    starts = [*codes]
+    return set(map(str, project.adapter.find_imported(starts, _find_folder()))) if starts else set()
+
+
+def _is_apart(file: str, folders: tuple[str, ...]) -> bool:
+    """Return whether a module is one of the project's outside its tool packages."""
+    return file.startswith(f"{_find_folder()}{os.sep}") and not file.startswith(folders)
+
+
 def _is_shared(name: str) -> bool:
     """Return whether a name can be that of a constant or class that other modules use."""
     return name[0].isupper()
@@ -204,7 +235,7 @@ def _list_code(file: str, place: str) -> set[str]:
     package = _find_folder() / Path(file).relative_to(_find_folder()).parts[0]
     path = package / place
     starts = path.glob("*.py") if path.is_dir() else [path]
-    return set(map(str, project.adapter.find_imported(starts, _find_folder())))
+    return list_imported(starts)
 
 
 def _locate(dotted: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.keep import KERNEL_REPORT, Inputs, outcomes, page_store
+from livepage.keep import KERNEL_REPORT, Inputs, KernelRecord, outcomes, page_store
 from livepage.notebooks.cells import read_notebook
 from livepage.read import log, project, relative
 
@@ -36,8 +36,8 @@ def convert(path: Path, run: Callable[[Path], str]) -> str:
         report = Path(folder) / "report"
         os.environ[KERNEL_REPORT] = str(report)  # the notebook's process writes its inputs there
         text = run(path)
-        recorded_inputs: Inputs = pickle.loads(report.read_bytes()) if report.is_file() else Inputs()  # noqa: S301 - our own
-    name, inputs = relative(path, project.root), recorded_inputs | before
+        record = pickle.loads(report.read_bytes()) if report.is_file() else KernelRecord()  # noqa: S301 - our own
+    name, inputs = relative(path, project.root), record.make_inputs() | before
     if inputs.fleeting:
         log.info("%s is not kept: it read %s", name, inputs.fleeting)
     page_store.keep(KIND, name, key, inputs, text)
@@ -51,7 +51,6 @@ def _make_key(path: Path) -> str:
 
 
 def _list_files(path: Path) -> set[str]:
-    """Return the files that a notebook imports, or displays because its metadata says so."""
+    """Return the files that a notebook displays because its metadata says so; its process reports the others."""
     cells = read_notebook(path).code_cells
-    files = {str(file) for cell in cells for file in project.adapter.list_files(cell.metadata)}
-    return outcomes.imported_files(cell.source for cell in cells) | files
+    return {str(file) for cell in cells for file in project.adapter.list_files(cell.metadata)}
