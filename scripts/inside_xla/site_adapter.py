@@ -95,6 +95,7 @@ class SiteAdapter(Adapter):
         "xla_inspect.targets.devices._make_cpus": "targets",
         "xla_inspect.targets.environment.settle": "targets",
     }
+    fetched = ("codemirror.js", "codemirror.LICENSE.txt")
     checks = ("chapters", "pages")
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")

@@ -34,7 +34,8 @@ class Inputs:
     @classmethod
     def take(cls, files: Iterable[str]) -> Inputs:
         """Return the current state of those files that belong to the project."""
-        return cls({f"file {name}": hash_file(path) for path in set(files) if (name := project.find_name(path))})
+        paths = {path for path in files if os.path.basename(path) not in project.adapter.fetched}  # noqa: PTH119 - as below
+        return cls({f"file {name}": hash_file(path) for path in paths if (name := project.find_name(path))})
 
     def __or__(self, other: Inputs) -> Inputs:
         """Return the union of both inputs; where both have an entry, the other's entry wins."""
@@ -85,7 +86,8 @@ def hash_file(path: str) -> str:
 def hash_names(path: str) -> str:
     """Return a hash of the names in a folder, except those of caches, or an empty string for a missing folder."""
     try:
-        names = sorted(name for name in os.listdir(path) if name not in CACHES)  # noqa: PTH208 - as above
+        left_out = CACHES | {*project.adapter.fetched}
+        names = sorted(name for name in os.listdir(path) if name not in left_out)  # noqa: PTH208 - as above
     except OSError:
         return ""
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:32]

@@ -51,6 +51,8 @@ class Adapter:
             page, or is covered by `describe_machine`.
         lasting: The cached functions of these packages that are not repeated for each page, because they start a
             process, change this one, or take long. Each has the file or folder of its package whose code it depends on.
+        fetched: The names of files in the project that are fetched or generated and that no page shows, so that no page
+            depends on whether they are there.
         checks: The packages whose asserts count as those of the page that calls them.
         stopwatches: The files that may read the clock without making a page's outcomes unstorable.
         settings: For each library's settings, a function that reads them all and a function that sets one by its name.
@@ -61,6 +63,7 @@ class Adapter:
     caches: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    fetched: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     stopwatches: tuple[str, ...] = ()
     lasting: ClassVar[Mapping[str, str]] = {}
