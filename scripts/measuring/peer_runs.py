@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_all(peers: Iterable[str], *, update: bool = False, within: float | None = None) -> list[PeerOutcome]:
-    """Run compilers one after the other, printing the progress.
+    """Run compilers one after the other, print the progress, and return the outcome of each, also if it did not start.
 
     Args:
         peers: The compilers' names.

@@ -72,7 +72,7 @@ def find_marks(captures: Captures) -> tuple[OperationMark, ...]:
 
 
 def _find_name(node: ast.Call | ast.BinOp, lines: list[str]) -> tuple[int, int, int]:
-    """Return the line, first column and end column of the called function's name, or of the operator."""
+    """Return the line, first column and end column of what a call calls, such as `jnp.exp`, or of the operator."""
     if isinstance(node, ast.Call):
         return node.func.lineno, node.func.col_offset, node.func.end_col_offset or 0
     # The text between two operands contains the operator, blanks and brackets.

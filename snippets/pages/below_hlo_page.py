@@ -70,7 +70,10 @@ def count_cores(capture: Capture) -> int:
 
 
 def count_streams(capture: Capture) -> Counter[str]:
-    """Return the number of operations that send rows through a TPU's matrix units, by element type."""
+    """Return the number of operations in the code that send rows through a TPU's matrix units, by element type.
+
+    The body of a loop counts once.
+    """
     return matrix_units.count_types(capture, "vmatmul")
 
 

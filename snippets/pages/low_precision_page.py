@@ -147,7 +147,10 @@ def compile_types() -> dict[str, Captures]:
 
 
 def count_streams(captures: Mapping[str, Captures]) -> dict[str, dict[str, Counter[str]]]:
-    """Return the number of operations that send rows through matrix units, by matmul, generation and element type."""
+    """Return the number of operations in the code that send rows through matrix units, a loop's body counted once.
+
+    The keys are the matmul, the target and the element type.
+    """
     return {
         name: {target: matrix_units.count_types(capture, "vmatmul") for target, capture in programs.items()}
         for name, programs in captures.items()

@@ -59,9 +59,7 @@ TASKS = [
         "pipeline/",
         EXPLORER,
     ),
-    Task(
-        "Why does it compile again and again?", (YOUR_CODE, "Recompilation"), "your-code/", "#recompiles"
-    ),
+    Task("Why does it compile again and again?", (YOUR_CODE, "Recompilation"), "your-code/", "#recompiles"),
     Task(
         "Which collectives does my sharded step have?",
         (YOUR_CODE, "Communication between devices"),

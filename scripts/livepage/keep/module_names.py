@@ -1,4 +1,4 @@
-"""The names that a module imports, defines and uses when it is imported, read from its source."""
+"""The names in a module's source: imported ones, defined ones, those read on import or after a dot, and short texts."""
 
 from __future__ import annotations
 

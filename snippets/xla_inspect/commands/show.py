@@ -123,11 +123,14 @@ _FIELDS = {"memory": "memory_report"}
 
 
 def _check_stage(options: argparse.Namespace) -> None:
-    """Raise an error unless the options apply to the requested stage.
+    """Raise an error if an option applies only to another stage than the requested one.
 
     Raises:
-        InspectError: An option applies only to another stage.
+        InspectError: `--json`, `--full`, `--kernel`, `--reasons` or `--machine` is not for this stage.
     """
+    if options.stage != "code" and options.kernel:
+        message = f"--kernel needs --stage code; the stage {options.stage} has no listings of single kernels"
+        raise InspectError(message)
     if options.stage != "code" and (options.json or options.full):
         option = "--json" if options.json else "--full"
         message = f"{option} needs --stage code; for a whole capture as JSON, pass --stage capture"

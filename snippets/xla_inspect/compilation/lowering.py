@@ -1,4 +1,4 @@
-"""Tracing and lowering of a function, independent of the caller and the call site."""
+"""Tracing and lowering of a function, independent of the call site, but with the caller's JAX options and meshes."""
 
 from __future__ import annotations
 

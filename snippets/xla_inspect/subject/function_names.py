@@ -51,7 +51,7 @@ def _name_bare(function: Any) -> str:
 
 
 def name_event(function: Any) -> str:
-    """Return the name of a jitted function in JAX's events and log."""
+    """Return the bare name that JAX has for a jitted function: `f`, where some events and log lines say `jit(f)`."""
     # Partial applications have no `__name__`.
     while not hasattr(function, "__name__") and isinstance(function, functools.partial):
         function = function.func
