@@ -5,8 +5,7 @@
   const SHAPE = /(?:\b([A-Za-z_]\w*)\s*:\s*)?\b[A-Za-z_]\w*\s*\[([\d\s,]*)\]/g;
   const [LEAST, MOST] = [0, 16]; // the exponents of two that a slider covers
 
-  // Return the sizes in a text of shapes, with equal ones together: `{ size, places, where }`. `places` are `[from,
-  // to]`.
+  // Return the sizes in a text of shapes, equal ones together: `{ size, places, where }`. A place is `[from, to]`.
   const listSizes = (text) => {
     const found = new Map();
     let number = 0;
@@ -49,8 +48,7 @@
       this.root = element("details", { class: "fold arguments" }, element("summary", {}, "Arguments", this.said), this.area, help, this.sizes, this.flags);
     }
 
-    // The arguments to send. The text is sent only if the reader changed it; otherwise the code's own arguments are
-    // used.
+    // The arguments to send: the text if the reader changed it, otherwise nothing, which stands for the code's own.
     get value() {
       const names = this.parameters.filter((it) => it);
       return { arguments: this.own ?? "", donate: names.filter((it) => this.donate.has(it)), static: names.filter((it) => this.fixed.has(it)) };

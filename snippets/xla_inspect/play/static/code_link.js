@@ -50,8 +50,7 @@
   // Return whether a link, or its fragment, contains code.
   const holdsCode = (link) => link.split("#").at(-1).startsWith(`${NAME}=`);
 
-  // Return a promise of the program in a link, or in its fragment. If the link is invalid, the error's message says
-  // why.
+  // Return a promise of the program in a link or its fragment. For an invalid link, the error's message says why.
   const unpackCode = async (link) => {
     const packed = link.trim().split("#").at(-1).replace(`${NAME}=`, "").split("&")[0];
     if (packed.length > LONG) throw new Error("the link is too long: it holds more than a playground opens");

@@ -5,8 +5,7 @@
   const [BATCH, MESH] = [8, "data=8"]; // the initial batch size and mesh
   const FIRST = 3; // the number of targets to select if none is selected
 
-  // Parse options, `name=value` separated by whitespace. Return them as `{ name: value }`, with the words that are
-  // none.
+  // Parse options, `name=value` separated by whitespace. Return `{ name: value }` and the words that are no options.
   const readFlags = (text) => {
     const [flags, wrong] = [{}, []];
     for (const line of text.split(/[\n\s]+/).filter((it) => it)) {
@@ -72,8 +71,7 @@
       return { grad: grad.checked, vmap: vmap.checked ? Number(batch.value) || BATCH : 0, mesh: mesh.checked ? axes.value.trim() : null, flags: readFlags(this.text.value).flags };
     }
 
-    // Load options from stored edits, a link or an example. Targets that this installation cannot compile for are
-    // ignored.
+    // Load options from stored edits, a link or an example. Targets that cannot be compiled for here are ignored.
     take(targets, { grad = false, vmap = 0, mesh = null, flags = {} } = {}) {
       const can = (targets ?? []).filter((it) => this.boxes.has(it) && !this.boxes.get(it).disabled);
       if (can.length) for (const [target, input] of this.boxes) input.checked = can.includes(target);

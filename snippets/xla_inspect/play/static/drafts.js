@@ -1,5 +1,4 @@
-// A reader's edits, stored in this browser: the last edit of this file and port, and earlier edits that others
-// replaced.
+// A reader's edits, stored in this browser: the last edit of this file and port, and edits that were replaced.
 "use strict";
 {
   const EARLIER = 12; // earlier entries to store
@@ -10,7 +9,7 @@
       Object.assign(this, { key: `xla-play:${name}`, storage, tab: Math.random().toString(36).slice(2), failed: false });
     }
 
-    // Return `{ now, earlier }`, entries of `{ code, function, arguments, targets, options, kept, tab }`. `kept` is a
+    // Return `{ now, earlier }`: entries of `{ code, function, arguments, targets, options, kept, tab }`, `kept` a
     // time.
     read() {
       try {
@@ -21,8 +20,7 @@
       }
     }
 
-    // Store the content of the editor. The last entry becomes an earlier one if another window stored it or if
-    // `isOther`.
+    // Store the editor's content. If another window stored the last entry, or if `isOther`, it becomes an earlier one.
     keep(entry, isOther = false) {
       const { now, earlier } = this.read();
       const isLost = now && now.code !== entry.code && (isOther || now.tab !== this.tab);

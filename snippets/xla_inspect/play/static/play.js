@@ -138,8 +138,7 @@
       }
     }
 
-    // Ask for the functions and arguments in the code, and report syntax errors. Return whether the code can be
-    // compiled.
+    // Ask for the functions and arguments in the code, and report syntax errors. Return whether it can be compiled.
     async describe(code) {
       const told = await this.compiler.describe(code, this.chosen ?? "");
       if (code !== this.editor.text) return false;

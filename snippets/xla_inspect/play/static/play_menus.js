@@ -67,8 +67,7 @@
       this.root = root;
     }
 
-    // `actions` are pairs of a text and a function. Each action closes the notice, and so does a Close button if
-    // `canClose`.
+    // `actions` are pairs of a text and a function. Each action closes the notice. `canClose` adds a Close button.
     say(kind, text, actions = [], canClose = true) {
       const close = () => note.remove();
       const buttons = [...actions, ...(canClose ? [["Close", () => {}]] : [])].map(([name, act]) =>

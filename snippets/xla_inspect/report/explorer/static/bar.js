@@ -1,5 +1,4 @@
-// The bar above an explorer: it selects the program, the target and the view, sets how rows are printed, and holds
-// tools.
+// The bar above an explorer: it selects the program, target and view, sets how rows are printed, and holds tools.
 "use strict";
 {
   const { element, views, isOffered } = globalThis.xlaExplorer;

@@ -1,5 +1,4 @@
-// The texts of a kernel from HLO to machine code: one text, or two side by side whose linked lines are highlighted
-// together.
+// The texts of a kernel from HLO to machine code: one text, or two side by side with their linked lines highlighted.
 "use strict";
 {
   const { element, count, row, colour } = globalThis.xlaExplorer;

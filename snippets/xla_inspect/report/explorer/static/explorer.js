@@ -67,8 +67,7 @@
       }
     }
 
-    // Replace the data of the offer for a target and the shown program, if there is such an offer, with more complete
-    // data.
+    // Replace the data of the shown program's offer for a target, if there is one, with more complete data.
     async refresh(target, data) {
       const offer = this.offers.find({ program: this.first.state.program, target });
       if (offer?.target !== target) return;
@@ -127,7 +126,7 @@
       this.write(history);
     }
 
-    // Change the state of one pane. The other pane follows in what both share.
+    // Change the state of one pane. A change of the place or the chosen instruction also applies to the other pane.
     async act(pane, change, history = "replace") {
       const isFirst = !pane.model;
       this.acting = pane;
@@ -199,8 +198,7 @@
       this.reasons.tell(pane.model, row ? number : null, row ? pane.model.name(row) : "");
     }
 
-    // Explain the instruction that has the pointer or the focus after a delay; when they leave, explain the chosen one
-    // again.
+    // Explain the instruction under the pointer or the focus after a delay. When they leave, explain the chosen one.
     explainSoon(pane, target) {
       clearTimeout(this.resting);
       const number = target?.closest("[data-instruction]")?.dataset.instruction;

@@ -99,8 +99,7 @@
       connect(top, heights, width, whole);
       return [width, whole];
     };
-    // Draw the edges. All edges of a box share one path, which runs down past other rows to the last box that it leads
-    // to.
+    // Draw the edges. All edges of a box share one path, which passes other rows down to the last box it leads to.
     const connect = (top, heights, width, whole) => {
       const x = (part) => ((part * width) / WHOLE).toFixed(1);
       const bottom = (row) => top[row] + heights[row];

@@ -108,8 +108,7 @@
     };
   };
 
-  // Fit an explorer that fills the window to the space from its top to the bottom of the window, and its lists to the
-  // pane.
+  // Fit an explorer that fills the window to the space below its top, and its lists to the height of the pane.
   const measureHeight = (explorer, all) => {
     const measure = () => {
       const isFull = document.fullscreenElement === explorer.root;

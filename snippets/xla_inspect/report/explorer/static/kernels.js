@@ -1,5 +1,4 @@
-// The kernels view: the launches in order with their work, and how close each launch could come to the hardware's
-// limits.
+// The kernels view: the launches in order with their work, and how close each could come to the hardware's limits.
 "use strict";
 {
   const { element, size, whole, count, views, badge, breakable, help, legend, roofline, short, amount, bytes, time, bytesOf, intensityOf, placesOf, say } = globalThis.xlaExplorer;

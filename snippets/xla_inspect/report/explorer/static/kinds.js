@@ -15,7 +15,7 @@
     return element("p", { class: "keys" }, ...[...numbers].map(([kind, all]) => element("span", { class: "key" }, badge(kind), ` ${all} ${names[kind] ?? kind}`)));
   };
 
-  // Allow line breaks only between the parts of a long name.
+  // Offer line breaks between the parts of a long name.
   const breakable = (name) => name.split(/(?<=[_-])|(?=\.)/).flatMap((part, at) => (at ? [element("wbr"), part] : [part]));
 
   Object.assign(globalThis.xlaExplorer, { letterOf, badge, legend, breakable });

@@ -1,5 +1,4 @@
-// The explorer's model of one capture: the data from report/explorer/data.py, and queries on it. It does not use the
-// DOM.
+// The explorer's model of one capture: the data from report/explorer/data.py, and queries on it. It uses no DOM.
 "use strict";
 (globalThis.xlaExplorer ??= {}).Model = class Model {
   static MANY = 4000; // the most rows to compare without a worker
@@ -113,8 +112,7 @@
     return [{ name: "", rows: [this.entryRows.get(box.instruction)] }, ...box.called.map((name) => this.byName.get(name))];
   }
 
-  // Return the state that is most like a state of another model: after the same pass, else equally far through the
-  // passes.
+  // Return the state most like a state of another model: after the same pass, else equally far through the passes.
   findPass(other, number) {
     if (number === 0) return 0;
     const { pass, pipeline } = other.data.states[number];
@@ -229,8 +227,7 @@
       .sort(([a], [b]) => a.localeCompare(b));
   }
 
-  // Group the passes by pipeline, in order: `{ pipeline, states, silent }`. `silent` counts the runs that changed
-  // nothing.
+  // Group the passes by pipeline, in order: `{ pipeline, states, silent }`. `silent` counts runs without changes.
   pipelines() {
     const groups = [];
     this.data.states.forEach((state, number) => {

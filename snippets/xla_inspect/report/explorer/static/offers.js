@@ -46,8 +46,7 @@
       return this.find({ program, target: offer.target });
     }
 
-    // Return the model of an offer, loaded once. Concurrent calls share one load. The next call after a failure tries
-    // again.
+    // Return the model of an offer, loaded once. Concurrent calls share one load. A failed load can be retried.
     async load(offer, tell) {
       if (!this.models.has(offer)) {
         if (!this.coming.has(offer)) this.coming.set(offer, offer.load(tell));

@@ -79,8 +79,7 @@
       return (pane === this.panes[0] ? this.found.there : this.found.back).get(number) ?? null;
     }
 
-    // Apply a change of one pane to the other: the chosen line, and the instruction that matches the chosen
-    // instruction.
+    // Apply a change of one pane to the other: the chosen line, and the match of the chosen instruction.
     follow(pane, change) {
       const other = this.other(pane);
       if (!other.model || !("place" in change || "chosen" in change)) return;

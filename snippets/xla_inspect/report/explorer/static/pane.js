@@ -43,8 +43,7 @@
   };
 
   class Pane {
-    // The pane calls `act(pane, change, history)` when the reader changes something. `history` is described in
-    // `explorer.js`.
+    // The pane calls `act(pane, change, history)` when the reader changes something; see `Explorer.show`.
     constructor(id, offers, act, switches, label = "Result") {
       Object.assign(this, { id, offers, act, asked: 0, model: null, offer: null });
       this.state = { id, program: "", target: "", view: "passes", pass: 0, place: -1, chosen: null, donated: false, search: "", all: false, switches };
@@ -188,8 +187,7 @@
       return null;
     }
 
-    // Remember which element has the focus before a redraw. `restore` focuses the element at the same position
-    // afterwards.
+    // Remember the focus before a redraw. `restore` focuses the element at the same position afterwards.
     remember() {
       const active = this.part.getRootNode().activeElement;
       if (!active || !this.part.contains(active)) return null;

@@ -43,8 +43,7 @@
     return lines;
   };
 
-  // Collect the visible items to draw, in order: rectangles, lines of text and paths, in pixels from the top left
-  // corner.
+  // Collect the visible items to draw, in order: rectangles, lines of text and paths, in pixels from the corner.
   const collect = (root) => {
     const frame = root.getBoundingClientRect();
     const items = [];

@@ -11,8 +11,7 @@
       this.root = element("div", { class: "reasons", role: "region", "aria-label": "The compiler's reasons", tabindex: 0 });
     }
 
-    // Show the compiler's decisions about an instruction, or a hint if `number` is null. `name` is the instruction's
-    // name.
+    // Show the decisions about the instruction with this number and name, or a hint if `number` is null.
     async tell(model, number, name) {
       const asked = ++this.asked;
       this.root.hidden = !model.data.reasons;

@@ -45,8 +45,7 @@
       return this.taken.every((it) => box[0] >= it[2] || box[2] <= it[0] || box[1] >= it[3] || box[3] <= it[1]);
     }
 
-    // `places` are candidate baselines, `[x, y]`. `anchor` says which end of the text is there. If none is free, draw
-    // nothing.
+    // `places` are candidate baselines, `[x, y]`. `anchor` is the end of the text there. Return "" if none is free.
     put(text, places, anchor, attributes = {}) {
       const width = LETTER * text.length;
       const shift = { start: 0, middle: width / 2, end: width }[anchor];

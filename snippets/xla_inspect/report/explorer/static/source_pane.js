@@ -1,5 +1,4 @@
-// The Python source next to the result. Lines with results in the program have a color, and blocks without any are
-// folded.
+// The Python source next to the result. Lines that the result refers to are colored, and other blocks are folded.
 "use strict";
 {
   const { element, line, bring, light, offerFocus, stepOnKey, STOPS, LIT } = globalThis.xlaExplorer;

@@ -1,8 +1,7 @@
 // Syntax colors of listings. The tokens have the classes of the lexers in `xla_inspect.lexers`.
 "use strict";
 {
-  // The rules of each language in order: `[class, pattern]`. The classes are those of the site's listings; plain text
-  // has none.
+  // The rules of each language in order: `[class, pattern]`. The classes are the site's; plain text has none.
   const STRING = ["s", /"(?:\\.|[^"\\\n])*"/];
   const NUMBER = ["m", /[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)/];
   const SPACE = ["", /\s+/];

@@ -1,5 +1,4 @@
-// A long list with only its visible part in the DOM: pieces of rows, or a spacer of the same height for each other
-// piece.
+// A long list with only its visible part in the DOM: pieces of rows, with spacers of equal height for the others.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;

@@ -1,5 +1,4 @@
-// A viewport for a drawing. The reader zooms with buttons, with Ctrl and the wheel or with + - 0, and moves the drawing
-// by dragging.
+// A viewport for a drawing: it zooms by buttons, Ctrl and the wheel or the keys + - 0, and moves by dragging.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
@@ -54,8 +53,7 @@
       const [width, height] = this.room;
       if (!width || !height) return;
       this.isOwn = false;
-      // If the drawing leaves space below, lay it out in less width and enlarge it. Shrink it slightly if that makes it
-      // fit.
+      // If space is left below, lay it out in less width and enlarge it. Shrink it slightly if that makes it fit.
       const scale = SCALES.find((tried) => this.layOut(width / tried, 0)[1] * tried <= height) ?? 1;
       this.across = width / scale;
       this.size = this.layOut(this.across, height / scale);
