@@ -9,8 +9,8 @@
       Object.assign(this, { key: `xla-play:${name}`, storage, tab: Math.random().toString(36).slice(2), failed: false });
     }
 
-    // Return `{ now, earlier }`: entries of `{ code, function, arguments, targets, options, kept, tab }`, `kept` a
-    // time.
+    // Return `{ now, earlier }`, entries of `{ code, function, arguments, targets, options, kept, tab }`; `kept` is in
+    // ms.
     read() {
       try {
         const { now = null, earlier = [] } = JSON.parse(this.storage.getItem(this.key) ?? "{}");

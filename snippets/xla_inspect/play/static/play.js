@@ -166,7 +166,7 @@
       this.run = run;
       this.counterparts.begin(run);
       this.line.start(request.targets);
-      this.isFresh = true; // whether the reported problems belong to the previous run
+      this.isFresh = true; // the problems shown now belong to the previous run
       this.age();
       await this.compiler.send(request, (event) => run === this.run && this.hear(run, event));
       if (run === this.run && this.line.isRunning) this.end(run);

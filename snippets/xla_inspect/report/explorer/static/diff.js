@@ -7,7 +7,6 @@
   // in the earlier state is `before`. `rows` is null if nothing differs. Otherwise `kinds` has for each row 0 same, 1
   // added, 2 removed or 3 changed, and `was` has the earlier row of a changed row. Only instruction numbers are
   // compared, so a new name is not a difference. The generator yields regularly, so that its caller can pause it.
-  // yields now and then.
   function* compareStates(before, after, changed, instructions) {
     const PIECE = 4000; // rows between two pauses
     const [kept, stays] = [new Set(after.map((c) => c.number)), new Set(before.map((c) => c.number))];

@@ -17,8 +17,7 @@
   };
 
   // Make one stop of a part reachable with Tab: `wanted`, else the previous stop, else the highlighted one, else the
-  // first. The arrow keys reach the other stops. A part without stops gets the focus itself, so that it can be
-  // scrolled.
+  // first. The arrow keys reach the other stops. A part without stops gets the focus itself, for scrolling.
   const offerFocus = (part, wanted = null) => {
     const old = part.querySelector(`:is(${STOPS})[tabindex="0"]`);
     const found = wanted ?? old ?? part.querySelector(`.lit:is(${STOPS})`) ?? part.querySelector(STOPS);

@@ -6,8 +6,8 @@
   const DEFINITION = /^def\s+(\w+)\s*\(([^)]*)\)/gm;
 
   class RecordedCompiler {
-    // `index` lists `programs`, `{ name, title, function, arguments, file }`, and their `captures`, `{ program, target,
-    // title, src, details, size }`, and names the file `codes`. All files are in the directory `home`.
+    // `index` has the `programs`, `{ name, title, function, arguments, file }`, their `captures`, which are
+    // `{ program, target, title, src, details, size }`, and the name of the file `codes`. All files are in `home`.
     constructor(index, home) {
       Object.assign(this, { index, home, sent: 0 });
     }

@@ -8,8 +8,7 @@
 
   class Zoom {
     // `layOut(width, height)` lays out the drawing in a width and returns its size, `[width, height]`, in its own
-    // pixels. It fills a larger height, is as low as possible for height 0, and keeps its row spacing if no height is
-    // given.
+    // pixels. It fills a larger height, is as low as possible for height 0, and keeps its row spacing without a height.
     constructor(drawing, label, layOut) {
       Object.assign(this, { drawing, layOut, scale: 1, size: [0, 0], isOwn: false });
       const button = (text, name, click) => element("button", { type: "button", "aria-label": name, title: name, on: { click } }, text);
