@@ -1,5 +1,5 @@
-// What a page of another site can try against a playground on the reader's machine.
-// Each attempt returns what it could read, as text; one that is refused throws, or returns nothing.
+// Attacks that a page of another site can try against a playground on the reader's machine.
+// Each attempt returns the text that it could read. A blocked attempt throws an error or returns nothing.
 "use strict"
 const { play, code } = JSON.parse(document.querySelector("#told").textContent)
 const body = JSON.stringify({
@@ -89,7 +89,7 @@ const attempts = {
   },
   frame: async () => (await frame({ src: `${play}/` })).contentDocument.documentElement.outerHTML,
   frameShown: async () => {
-    // What is shown of a page that refuses to be framed is the browser's own error page, in an origin of its own.
+    // For a page that refuses to be framed, the browser shows its own error page, which has an origin of its own.
     const made = await frame({ src: `${play}/` })
     made.contentWindow.postMessage({ code, compile: true, type: "compile" }, "*")
     await wait(500)

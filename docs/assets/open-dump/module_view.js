@@ -29,7 +29,6 @@ export class ModuleView {
     this.root = element("div", { className: "module" }, this.title, this.missing, list, ...this.panels)
   }
 
-  // Read a module.
   async read(module) {
     const data = await this.work(this.reader.ask("read", { number: module.number }), `Reading ${module.key}`)
     const { explorer, missing } = readJson(data)

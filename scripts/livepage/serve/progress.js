@@ -1,4 +1,4 @@
-// Says on a served page how much of the site still runs, until all of it is there.
+// Shows on a served page how much of the site is still running, until all of it is complete.
 (() => {
   "use strict";
   const bar = document.createElement("div");

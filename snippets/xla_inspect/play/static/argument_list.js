@@ -1,11 +1,11 @@
-// The arguments: their shapes as text, a slider for each size, and what is donated or static.
+// The arguments: their shapes as text, a slider for each size, and which arguments are donated or static.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
   const SHAPE = /(?:\b([A-Za-z_]\w*)\s*:\s*)?\b[A-Za-z_]\w*\s*\[([\d\s,]*)\]/g;
-  const [LEAST, MOST] = [0, 16]; // powers of two that a slider reaches
+  const [LEAST, MOST] = [0, 16]; // the exponents of two that a slider covers
 
-  // The sizes in a text of shapes, equal ones together: `{ size, places, where }`, `places` being `[from, to]`.
+  // Return the sizes in a text of shapes, equal ones together: `{ size, places, where }`. A place is `[from, to]`.
   const listSizes = (text) => {
     const found = new Map();
     let number = 0;
@@ -23,7 +23,7 @@
     return [...found.values()];
   };
 
-  // The text with another size at some places, and where they are then.
+  // Return the text with another size at some places, and the new positions of these places.
   const resize = (text, places, size) => {
     let [made, last] = ["", 0];
     const moved = [];
@@ -48,13 +48,13 @@
       this.root = element("details", { class: "fold arguments" }, element("summary", {}, "Arguments", this.said), this.area, help, this.sizes, this.flags);
     }
 
-    // What is sent: the text where it is the reader's own, else nothing, for what the code says.
+    // The arguments to send: the text if the reader changed it, otherwise nothing, which stands for the code's own.
     get value() {
       const names = this.parameters.filter((it) => it);
       return { arguments: this.own ?? "", donate: names.filter((it) => this.donate.has(it)), static: names.filter((it) => this.fixed.has(it)) };
     }
 
-    // What the code has: its parameters and their shapes; own ones stay while it is the same function.
+    // Show the parameters and shapes of the code. The reader's own shapes are kept unless the function is another one.
     describe(parameters, text, isOther) {
       if (isOther) this.own = null;
       const names = parameters.map((it) => (typeof it === "string" ? it : it.name));
@@ -63,7 +63,7 @@
       this.draw();
     }
 
-    // Take over what was kept or came by a link.
+    // Load arguments from stored edits or from a link.
     take({ arguments: text = "", donate = [], static: fixed = [] }) {
       this.own = text || null;
       this.donate = new Set(donate);

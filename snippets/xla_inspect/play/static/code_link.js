@@ -1,8 +1,8 @@
-// A link that holds the code: in the fragment, which browsers send to nobody, compressed.
+// A link that contains the code, compressed, in the fragment of the URL, which browsers do not send to any server.
 "use strict";
 {
   const [NAME, VERSION] = ["play", 1];
-  const [LONG, LARGE, SHORT] = [1 << 19, 1 << 20, 10_000]; // characters of a link, bytes of what it holds, characters of a field
+  const [LONG, LARGE, SHORT] = [1 << 19, 1 << 20, 10_000]; // limits: characters of a link, bytes of its content, characters of a field
 
   const toText = (bytes) => {
     let text = "";
@@ -11,14 +11,14 @@
   };
   const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (it) => it.charCodeAt(0));
 
-  // The fragment that holds a program: `{ code, function, arguments, targets, options, look }`.
+  // Return a promise of the fragment that contains a program: `{ code, function, arguments, targets, options, look }`.
   const packCode = async (program) => {
     const text = JSON.stringify({ v: VERSION, ...program });
     const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
     return `${NAME}=${toText(new Uint8Array(await new Response(packed).arrayBuffer()))}`;
   };
 
-  // Read no more than is allowed, whatever a short link unpacks to.
+  // Stop unpacking at the limit, because a short link may unpack to a very large text.
   const unpack = async (bytes) => {
     const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
     const [parts, decoder] = [[], new TextDecoder("utf-8", { fatal: true })];
@@ -44,13 +44,13 @@
   const OPTIONS = { donate: isTexts, static: isTexts, grad: (it) => typeof it === "boolean", vmap: Number.isInteger, mesh: isText };
   const LOOK = { target: isText, view: isText };
 
-  // Of what is told only what is of the kind that it should be of.
+  // Keep only the fields with a value of the right type.
   const pick = (told, checks) => Object.fromEntries(Object.entries(checks).filter(([name, check]) => isPlain(told) && check(told[name])).map(([name]) => [name, told[name]]));
 
-  // Whether a link, or its fragment, holds code.
+  // Return whether a link, or its fragment, contains code.
   const holdsCode = (link) => link.split("#").at(-1).startsWith(`${NAME}=`);
 
-  // The program that a link, or its fragment, holds. Throws an Error whose message says what is wrong with it.
+  // Return a promise of the program in a link or its fragment. For an invalid link, the error's message says why.
   const unpackCode = async (link) => {
     const packed = link.trim().split("#").at(-1).replace(`${NAME}=`, "").split("&")[0];
     if (packed.length > LONG) throw new Error("the link is too long: it holds more than a playground opens");

@@ -1,11 +1,11 @@
-// How it is compiled: for which targets, what of the function, over which devices, with which options of XLA.
+// The compile options: the targets, the transformations of the function, the mesh of devices, and the options of XLA.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const [BATCH, MESH] = [8, "data=8"]; // what a click begins with
-  const FIRST = 3; // targets that are chosen where nobody chose any
+  const [BATCH, MESH] = [8, "data=8"]; // the initial batch size and mesh
+  const FIRST = 3; // the number of targets to select if none is selected
 
-  // The options that a text lists, a line each, as `{ name: value }`, and the lines that are none.
+  // Parse options, `name=value` separated by whitespace. Return `{ name: value }` and the words that are no options.
   const readFlags = (text) => {
     const [flags, wrong] = [{}, []];
     for (const line of text.split(/[\n\s]+/).filter((it) => it)) {
@@ -17,7 +17,7 @@
   };
 
   class CompileOptions {
-    // `available` lists `{ target, title, obstacle }`; `known` has the names of options of some targets.
+    // `available` lists `{ target, title, obstacle }`. `known` lists the names of known options by target.
     constructor(available, known, change) {
       Object.assign(this, { available, change });
       const box = (name, label, more = {}) => {
@@ -71,7 +71,7 @@
       return { grad: grad.checked, vmap: vmap.checked ? Number(batch.value) || BATCH : 0, mesh: mesh.checked ? axes.value.trim() : null, flags: readFlags(this.text.value).flags };
     }
 
-    // Take over what was kept, came by a link, or belongs to an example; what cannot be compiled for is left out.
+    // Load options from stored edits, a link or an example. Targets that cannot be compiled for here are ignored.
     take(targets, { grad = false, vmap = 0, mesh = null, flags = {} } = {}) {
       const can = (targets ?? []).filter((it) => this.boxes.has(it) && !this.boxes.get(it).disabled);
       if (can.length) for (const [target, input] of this.boxes) input.checked = can.includes(target);

@@ -1,4 +1,4 @@
-// What an edit is held against: the edit before it, or the program as it was at first; their results and their text.
+// The counterparts of an edit: the edit before it, or the original program. Their results and their text are compared.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
@@ -18,8 +18,8 @@
       this.update();
     }
 
-    // A run is `{ request, offers, isDone }`, `offers` by target; it becomes one to compare with once all of it came.
-    // What came of the runs before it is shown until its own is there.
+    // A run is `{ request, offers, isDone }`, with `offers` by target. A run can be a counterpart once it is complete.
+    // Until a target has a result in the new run, the result of an earlier run is shown.
     begin(run) {
       const { runs } = this;
       if (runs.now?.isDone && runs.now.offers.size) {
@@ -31,7 +31,7 @@
       this.update();
     }
 
-    // Another program took the place of the edits: it has no earlier ones.
+    // Discard the counterparts, because another program replaced the edits.
     forget() {
       this.runs = { original: null, before: null, now: null };
       this.beside.value = this.against.value = "";
@@ -43,12 +43,12 @@
         for (const option of select.options) option.disabled = Boolean(option.value) && !this.runs[option.value];
     }
 
-    // The text that the source is held against, or null.
+    // The text to compare the source with, or null.
     get text() {
       return this.runs[this.against.value]?.request.code ?? null;
     }
 
-    // What the explorer is offered: the newest result of each target, then those of the counterpart that is chosen.
+    // Return the offers for the explorer: the newest result of each target, then those of the chosen counterpart.
     offers() {
       const { now } = this.runs;
       const newest = (now?.request.targets ?? []).map((target) => now.offers.get(target) ?? now.older.get(target)).filter((it) => it);
@@ -57,7 +57,7 @@
       return [...newest.map((it) => this.make(it, EDIT, "this edit")), ...others.map((it) => this.make(it, other, TITLES[other]))];
     }
 
-    // The same offer under the same name is the same thing, so that what was loaded of it stays.
+    // Return the same object for the same offer and program, so that the explorer keeps the model that it loaded.
     make(offer, program, programTitle) {
       if (!this.made.has(offer)) this.made.set(offer, {});
       const known = this.made.get(offer);

@@ -1,15 +1,16 @@
-// A reader's edits, kept in this browser: the last of this file and port, and what others took the place of.
+// A reader's edits, stored in this browser: the last edit of this file and port, and edits that were replaced.
 "use strict";
 {
-  const EARLIER = 12; // entries kept besides the last
+  const EARLIER = 12; // earlier entries to store
 
   class Drafts {
-    // `name` is the file; the port is part of the origin, whose storage this is.
+    // `name` is the file. Browsers separate storage by origin, which includes the port.
     constructor(name, storage = globalThis.localStorage) {
       Object.assign(this, { key: `xla-play:${name}`, storage, tab: Math.random().toString(36).slice(2), failed: false });
     }
 
-    // `{ now, earlier }`, entries of `{ code, function, arguments, targets, options, kept, tab }`; `kept` is a time.
+    // Return `{ now, earlier }`, entries of `{ code, function, arguments, targets, options, kept, tab }`; `kept` is in
+    // ms.
     read() {
       try {
         const { now = null, earlier = [] } = JSON.parse(this.storage.getItem(this.key) ?? "{}");
@@ -19,7 +20,7 @@
       }
     }
 
-    // Keep what the editor holds. What another window has kept, or what this takes the place of, becomes an earlier one.
+    // Store the editor's content. If another window stored the last entry, or if `isOther`, it becomes an earlier one.
     keep(entry, isOther = false) {
       const { now, earlier } = this.read();
       const isLost = now && now.code !== entry.code && (isOther || now.tab !== this.tab);
@@ -28,14 +29,14 @@
       return this.write({ now: { ...entry, kept: Date.now(), tab: this.tab }, earlier: distinct });
     }
 
-    // Whether it was kept: a full storage loses earlier ones first.
+    // Store the entries and return whether that worked. If the storage is full, drop the oldest entries.
     write({ now, earlier }) {
       for (let number = earlier.length; number >= 0; number--) {
         try {
           this.storage.setItem(this.key, JSON.stringify({ now, earlier: earlier.slice(0, number) }));
           return true;
         } catch {
-          // Fewer may fit.
+          // Try again with fewer entries.
         }
       }
       return false;

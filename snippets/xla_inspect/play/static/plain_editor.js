@@ -1,10 +1,10 @@
-// The editor where CodeMirror is not there: a text area, with everything that does not need lines to be coloured.
+// The editor for installations without CodeMirror: a text area, without colored lines.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
 
   class PlainEditor {
-    // `act` has `change()`, called after each edit, and `line(number)`, when the cursor comes to another line.
+    // `act` has `change()`, called after each edit, and `line(number)`, called when the cursor moves to another line.
     constructor(host, text, act) {
       this.at = 1;
       this.area = element("textarea", { spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-label": "Python", wrap: "off" });
@@ -20,7 +20,7 @@
       return this.area.value;
     }
 
-    // Another program takes the place of this one.
+    // Replace the program.
     replace(text) {
       this.area.value = text;
     }
@@ -49,7 +49,7 @@
 
     light() {}
 
-    // Both texts are shown whole: what differs is told by signs before the lines.
+    // List the lines that only one of the texts has, with a sign before each line.
     against(text) {
       this.said.hidden = text === null;
       if (text === null) return;

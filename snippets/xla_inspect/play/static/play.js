@@ -1,14 +1,14 @@
-// The playground: what is typed is compiled after a pause, and its stages are shown as they come.
+// The playground: it compiles the code after a pause in typing, and shows the stages as they arrive.
 "use strict";
 {
   const X = globalThis.xlaExplorer;
   const { Explorer, Problems, ArgumentList, CompileOptions, RunLine, Counterparts, PlayMenus, Notices, Drafts } = X;
   const { Sharing, holdsCode, when, EDIT } = X;
-  const PAUSE = 400; // milliseconds without a key after which it compiles
-  const EARLY = ["jaxpr", "stablehlo"]; // views that need nothing but what is there before the compiler ran
+  const PAUSE = 400; // milliseconds without an edit before it compiles
+  const EARLY = ["jaxpr", "stablehlo"]; // views whose data is ready before compilation
 
   class Playground {
-    // `compiler` is a `ServerCompiler`, or anything that does the same; `told` is what it began with.
+    // `compiler` is a `ServerCompiler` or has the same interface. `told` is the answer of its `start()`.
     constructor(compiler, told) {
       Object.assign(this, { compiler, told, chosen: told.function, explorer: null, run: null, held: false, look: {} });
       const find = (id) => document.getElementById(id);
@@ -50,7 +50,7 @@
       };
     }
 
-    // The first thing that is shown: code of a link, else the reader's own edits, else the file.
+    // Show the code of a link, else the reader's stored edits, else the file.
     async start() {
       const { now } = this.drafts.read();
       const own = this.told.examples?.find((it) => it.code === this.told.code);
@@ -66,14 +66,14 @@
       await this.compile();
     }
 
-    // What would be compiled now.
+    // The request that a compilation would send now.
     get request() {
       const { donate, static: fixed, arguments: shapes } = this.args.value;
       const options = { donate, static: fixed, ...this.options.value };
       return { code: this.editor.text, function: this.chosen ?? "", arguments: shapes, targets: this.options.targets, options };
     }
 
-    // Put a program into the editor: `{ code, function, arguments, targets, options }`.
+    // Load a program into the editor: `{ code, function, arguments, targets, options }`.
     put(it) {
       this.editor.replace(it.code);
       this.chosen = it.function || null;
@@ -81,7 +81,7 @@
       this.options.take(it.targets?.length ? it.targets : this.options.targets, it.options);
     }
 
-    // The reader chose another program: what was there stays among the earlier edits.
+    // Switch to the program that the reader chose, and store the previous one among the earlier edits.
     begin(it, example) {
       this.drafts.keep(this.request);
       this.held = false;
@@ -97,7 +97,7 @@
       this.editor.focus();
     }
 
-    // The question of an example, and where its answer shows.
+    // Show the question of an example, and note the target and view of its answer.
     ask(example) {
       this.look = example ? { target: example.target, view: example.view } : {};
       document.getElementById("question").textContent = example?.question ?? "";
@@ -117,7 +117,7 @@
       this.pause = setTimeout(() => this.compile(), PAUSE);
     }
 
-    // Code of a link is not kept before its reader ran it: it would run when the page is opened again.
+    // Do not store code from a link before the reader runs it, because stored code runs when the page is opened again.
     keep() {
       if (this.held || this.drafts.keep(this.request) || this.isTold) return;
       this.isTold = true;
@@ -138,7 +138,7 @@
       }
     }
 
-    // Ask what is in the code, and say what keeps it from being compiled. Whether it can be.
+    // Ask for the functions and arguments in the code, and report syntax errors. Return whether it can be compiled.
     async describe(code) {
       const told = await this.compiler.describe(code, this.chosen ?? "");
       if (code !== this.editor.text) return false;
@@ -153,7 +153,7 @@
       if (this.line.isRunning) this.compiler.stop().catch(() => {});
       this.problems.clear();
       for (const it of told.errors) this.problems.add(null, { kind: "syntax", ...it });
-      this.isFresh = false; // the end of the run before clears nothing of this
+      this.isFresh = false; // the end of the previous run must not clear these problems
       this.editor.mark(this.problems.faults);
       this.age();
       return false;
@@ -166,14 +166,14 @@
       this.run = run;
       this.counterparts.begin(run);
       this.line.start(request.targets);
-      this.isFresh = true; // whether what is said to be wrong is of the run before
+      this.isFresh = true; // the problems shown now belong to the previous run
       this.age();
       await this.compiler.send(request, (event) => run === this.run && this.hear(run, event));
       if (run === this.run && this.line.isRunning) this.end(run);
     }
 
     hear(run, told) {
-      // A target may come back with the number of its devices.
+      // The returned target may include the number of its devices.
       const target = run.request.targets.includes(told.target) ? told.target : told.target?.split(":")[0];
       const event = { ...told, target };
       if (event.event === "traced") this.line.tell(target, "compiling");
@@ -183,7 +183,7 @@
       else if (event.event === "done" || event.event === "superseded") this.end(run);
     }
 
-    // What is wrong is told of one run: the first that a newer one tells takes the place of it.
+    // Clear the problems of the previous run when the new run reports its first problem.
     refresh() {
       if (this.isFresh) this.problems.clear();
       this.isFresh = false;
@@ -201,13 +201,14 @@
       this.age();
     }
 
-    // Whether the stages before the compiler are shown before the rest is there: not in the place of a whole result.
+    // Return whether to show the stages before compilation. They do not replace a complete result, unless the reader is
+    // looking at one of these stages.
     wants(run, target) {
       const { target: shown, view } = this.explorer?.state ?? {};
       return !run.older.has(target) || (shown === target && EARLY.includes(view));
     }
 
-    // Offer what there is to the explorer.
+    // Pass the available results to the explorer.
     async show(target) {
       const offers = this.counterparts.offers();
       document.getElementById("waiting").hidden = true;
@@ -221,8 +222,8 @@
       this.opened = this.explorer.state.view;
     }
 
-    // All of a target is there. An example or a link says which target and view it is about; else the first
-    // result opens on the pass that fuses most, unless its reader chose a view meanwhile.
+    // A target is complete. Show the target and view that an example or a link names. Otherwise the first result opens
+    // on the pass that fuses most, unless the reader has already chosen a view.
     async arrive(asked, target) {
       await this.started;
       const { explorer, look, opening, opened } = this;
@@ -265,7 +266,7 @@
       this.age();
     }
 
-    // Mark what is shown where it is of other code than the editor's.
+    // Mark the result as old if it belongs to other code than the editor's.
     age() {
       const { run, explorer } = this;
       const isNow = run?.key === JSON.stringify(this.request) && [...run.offers.values()].some((it) => it.target === explorer?.state.target);
@@ -284,7 +285,7 @@
       this.explorer.show({ pair: program ? { program, target, view, pass } : null });
     }
 
-    // What the explorer shows has changed: its colours, and the line that is lit.
+    // The explorer changed: update the colors and the highlighted line of the editor.
     follow({ place, colours }) {
       const { model, offer } = this.explorer.first;
       const file = model.data.sources[0]?.[0];
@@ -310,7 +311,7 @@
 
   const total = (seconds = {}) => Object.values(seconds).reduce((sum, it) => sum + (Number(it) || 0), 0);
 
-  // Start the page: with the server that it came from, or with another compiler.
+  // Start the page with the server that served it, or with another compiler.
   const startPlayground = async (compiler) => {
     try {
       const page = new Playground(compiler, await compiler.start());

@@ -1,9 +1,9 @@
-// The menus over the editor: where to start from, what to copy, and what is said to the reader, with what to do.
+// The menus above the editor, for choosing a program and for sharing one, and the notices with their buttons.
 "use strict";
 {
   const { element, when } = globalThis.xlaExplorer;
 
-  // A button that opens a list of others; Esc and leaving it close it.
+  // Create a button that opens a list of buttons. Esc, or moving the focus away, closes the list.
   const menu = (title, fill) => {
     const list = element("div", { class: "list" });
     // The click fills the list, before the list opens. "toggle" comes later and would take the focus from a field in it.
@@ -16,7 +16,7 @@
     const item = (text, act, more = "") =>
       element("button", { type: "button", on: { click: () => (close(true), act()) } }, text, more && element("small", {}, more));
     root.addEventListener("toggle", () => {
-      // What the list lies over is out of reach meanwhile.
+      // The open list covers the result, so make the result inert.
       document.getElementById("result").inert = document.querySelector(".menu[open]") !== null;
     });
     root.addEventListener("keydown", (event) => event.key === "Escape" && root.open && (event.stopPropagation(), close(true)));
@@ -27,7 +27,7 @@
 
   class PlayMenus {
     // `act` has `start(example)`, `file()`, `restore(entry)`, `open(link)`, `choose(function)`, `copy(kind)`, `link()`
-    // and `download()`; `earlier()` lists what was kept.
+    // and `download()`. Its `earlier()` lists the stored edits.
     constructor(root, examples, file, act) {
       this.functions = element("select", { "aria-label": "Function", on: { change: () => act.choose(this.functions.value) } });
       this.link = element("input", { type: "text", "aria-label": "A link to code", placeholder: "paste a link", on: { keydown: (event) => event.key === "Enter" && act.open(this.link.value) } });
@@ -51,7 +51,7 @@
       root.replaceChildren(this.functions, from, kept, copy);
     }
 
-    // The functions of the code, and which one is compiled.
+    // List the functions of the code, and select the one that is compiled.
     list(functions, chosen) {
       const names = functions.map((it) => it.name);
       if (names.join() !== [...this.functions.options].map((it) => it.value).join())
@@ -61,13 +61,13 @@
     }
   }
 
-  // What is said above the editor, until it is closed or something else of its kind is said.
+  // Notices above the editor. A notice stays until it is closed or another notice of its kind replaces it.
   class Notices {
     constructor(root) {
       this.root = root;
     }
 
-    // `actions` are pairs of a text and what it does; each closes the notice, and so does a button, where it may.
+    // `actions` are pairs of a text and a function. Each action closes the notice. `canClose` adds a Close button.
     say(kind, text, actions = [], canClose = true) {
       const close = () => note.remove();
       const buttons = [...actions, ...(canClose ? [["Close", () => {}]] : [])].map(([name, act]) =>

@@ -1,4 +1,4 @@
-// What went wrong, in a list under the editor, each with a way to its line.
+// The list of problems under the editor. Each problem with a line has a button that leads to it.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
@@ -15,9 +15,9 @@
     limit: "Too large",
     server: "The server",
   };
-  const LONG = 400; // characters of a message, from which on the rest is folded
+  const LONG = 400; // characters; a longer message is folded
 
-  // One fault for all targets that failed in the same way: `{ kind, message, line, column, ..., targets }`.
+  // Merge the failures of targets that failed in the same way: `{ kind, message, line, column, ..., targets }`.
   const gather = (failures) => {
     const found = new Map();
     for (const { target, failure } of failures) {
@@ -29,7 +29,7 @@
   };
 
   class Problems {
-    // `titles` gives a target's title; `go(line, column)` leads to a line.
+    // `titles` returns a target's title. `go(line, column)` moves the editor to a line.
     constructor(root, titles, go) {
       Object.assign(this, { root, titles, go, failures: [], output: "" });
     }

@@ -1,4 +1,4 @@
-// The editor: Python with colours, a bar in the gutter for each line that something came of, faults at their lines.
+// The Python editor: syntax colors, a bar in the gutter for each line with results, and problems marked at their lines.
 "use strict";
 if (globalThis.codeMirror) {
   const {
@@ -8,7 +8,7 @@ if (globalThis.codeMirror) {
     searchKeymap, setDiagnostics, syntaxHighlighting, unifiedMergeView,
   } = globalThis.codeMirror;
 
-  // A place of the code that was compiled: its line there, wherever edits have moved it since, and its colour.
+  // A line of the compiled code with its color. Its position follows edits; `line` is its number in the compiled code.
   class Place extends GutterMarker {
     constructor(line, colour) {
       super();
@@ -28,7 +28,7 @@ if (globalThis.codeMirror) {
   }
 
   const [setPlaces, setLit] = [StateEffect.define(), StateEffect.define()];
-  // An edit moves what stands behind it; an effect brings new ones.
+  // Create a field of positions. An edit shifts the positions behind it, and an effect replaces them.
   const follow = (effect, make) =>
     StateField.define({
       create: () => RangeSet.empty,
@@ -46,7 +46,7 @@ if (globalThis.codeMirror) {
 
   const start = (doc, number) => doc.line(Math.min(Math.max(number, 1), doc.lines));
 
-  // Where a fault stands in the text; JAX and Python count lines from 1, and columns from 1 as the page gets them.
+  // Return the range of a problem in the text. Lines and columns count from 1.
   const diagnose = (doc, { line, column, end_line: last, end_column: until, message, source }) => {
     const first = start(doc, line);
     const from = column > 0 ? Math.min(first.from + column - 1, first.to) : first.from + (first.text.length - first.text.trimStart().length);
@@ -56,7 +56,7 @@ if (globalThis.codeMirror) {
   };
 
   class PythonEditor {
-    // `act` is as in the plain editor.
+    // `act` is described in `plain_editor.js`.
     constructor(host, text, act) {
       this.merging = new Compartment();
       this.replacing = false;
@@ -95,7 +95,7 @@ if (globalThis.codeMirror) {
       return this.view.state.doc.toString();
     }
 
-    // Another program takes the place of this one; Undo leads back.
+    // Replace the program. Undo restores the previous one.
     replace(text) {
       this.replacing = true;
       this.view.dispatch({ changes: { from: 0, to: this.view.state.doc.length, insert: text }, selection: EditorSelection.cursor(0) });
@@ -103,7 +103,7 @@ if (globalThis.codeMirror) {
       this.replacing = false;
     }
 
-    // The line that a line was in the code that was compiled, or the line itself where nothing came of it.
+    // Return the number that a line had in the compiled code, or its current number if the line has no result.
     compiledLine(number) {
       let found = number;
       const { from, to } = this.view.state.doc.line(number);
@@ -111,7 +111,7 @@ if (globalThis.codeMirror) {
       return found;
     }
 
-    // Where a line of the code that was compiled is now, or null.
+    // Return the current position of a line of the compiled code, or null.
     position(line) {
       for (const at = this.view.state.field(places).iter(); at.value; at.next()) if (at.value.line === line) return at.from;
       return null;
@@ -127,19 +127,19 @@ if (globalThis.codeMirror) {
       this.view.focus();
     }
 
-    // Faults: `{ line, column, end_line, message, source }`; those without a line stand in the list alone.
+    // Mark problems: `{ line, column, end_line, message, source }`. Problems without a line are only in the list.
     mark(faults) {
       const { doc } = this.view.state;
       const found = faults.filter((it) => it.line).map((it) => diagnose(doc, it));
       this.view.dispatch(setDiagnostics(this.view.state, found));
     }
 
-    // The colour of each line that something came of, by its number.
+    // Set the color of each line with results, by line number.
     colour(colours) {
       this.view.dispatch({ effects: setPlaces.of(colours) });
     }
 
-    // Light a line of the code that was compiled, or none; it comes into sight where the editor has not the focus.
+    // Highlight a line of the compiled code, or none. Scroll to the line only if the editor does not have the focus.
     light(line) {
       const at = line === null ? null : this.position(line);
       const effects = [setLit.of(at)];
@@ -147,7 +147,7 @@ if (globalThis.codeMirror) {
       this.view.dispatch({ effects });
     }
 
-    // Show what differs from another text in place, or no longer.
+    // Show the differences from another text in place, or hide them if `text` is null.
     against(text) {
       const shown = text === null ? [] : unifiedMergeView({ original: text, mergeControls: false, highlightChanges: true, gutter: true });
       this.view.dispatch({ effects: this.merging.reconfigure(shown) });

@@ -1,4 +1,4 @@
-// One line that says where the run is: each target with its seconds, and a way to stop.
+// One line that reports the progress of a run: each target with its seconds, and a button that stops the run.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
@@ -8,7 +8,7 @@
   const seconds = (value) => (value && value < 0.05 ? "<0.1 s" : `${value < 10 ? value.toFixed(1) : Math.round(value)} s`);
 
   class RunLine {
-    // `titles` gives a target's title; `stop` ends the run.
+    // `titles` returns a target's title. `stop` stops the run.
     constructor(titles, stop) {
       Object.assign(this, { titles, targets: new Map(), timer: null });
       this.list = element("ul", { class: "times", "aria-label": "Targets" });
@@ -31,7 +31,7 @@
       this.draw();
     }
 
-    // A target has come to another phase; `took` are its seconds, as measured by the compiler, where it is done.
+    // Record the phase of a target. `took` is the time in seconds that the compiler measured, if the target is done.
     tell(target, phase, took) {
       const it = this.targets.get(target);
       if (!it || (it.phase === "failed" && phase !== "done")) return;
@@ -50,7 +50,7 @@
       this.said.textContent = [done.length && `Compiled for ${done.join(", ")}.`, failed.length && `Failed for ${failed.join(", ")}.`].filter((it) => it).join(" ");
     }
 
-    // Whether what is shown is of older code, and why.
+    // Show why the result is old, or nothing.
     age(text) {
       this.state.textContent = text;
     }

@@ -1,34 +1,34 @@
-// The compiler behind `xla-inspect play`, on this machine: code is sent to it, and stages come back one by one.
+// The compiler of `xla-inspect play`: the page sends code to a server on this machine, which streams the stages back.
 "use strict";
 {
   class ServerCompiler {
-    // `token` is what the page was served with; the server takes requests with it alone.
+    // `token` is the token that the page was served with. The server accepts only requests with this token.
     constructor(token) {
       Object.assign(this, { token, client: crypto.randomUUID(), sent: 0 });
     }
 
-    // What the playground begins with: the file, its function and arguments, targets, examples.
+    // Return the initial state of the playground: the file, its function and arguments, the targets and the examples.
     start() {
       return this.ask("start");
     }
 
-    // Programs to begin with: `{ name, title, question, code, function, arguments, options, target, view }`.
+    // Return the example programs: `{ name, title, question, code, function, arguments, options, target, view }`.
     async programs() {
       return (await this.start()).examples;
     }
 
-    // What is in some code, without running it: functions, the chosen one, its arguments as text, faults of syntax.
+    // Analyze code without running it: its functions, the chosen one, its arguments as text, and syntax errors.
     describe(code, wanted) {
       return this.ask("describe", { code, function: wanted });
     }
 
-    // A text to copy: `test`, `issue` or `command`.
+    // Return a text to copy. `kind` is `test`, `issue` or `command`.
     async copy(kind, request) {
       return (await this.ask("copy", { kind, ...request })).text;
     }
 
-    // Compile; `tell` gets each event as it comes, with an offer for the explorer where one brings data. What was sent
-    // before is superseded. The promise is of all offers.
+    // Compile. `tell` receives each event as it arrives; an event with data also has an offer for the explorer. A new
+    // request supersedes the previous one. Return a promise of all offers.
     async send(request, tell) {
       const id = `${this.client}-${++this.sent}`;
       const offers = new Map();
@@ -44,7 +44,7 @@
       return this.ask("stop", { client: this.client });
     }
 
-    // One offer for each target, of the most complete data that came.
+    // Return the offer of a target. Each target has one offer, which holds the most complete data so far.
     offer(id, { target, data }, offers) {
       if (!offers.has(target)) {
         const load = async () => offers.get(target).data;
@@ -75,14 +75,14 @@
       } catch {
         throw new Error("the server does not answer: is `xla-inspect play` still running? Your edits are kept in this browser");
       }
-      // A server that was started anew has another token, which its page holds.
+      // A restarted server has a new token, which is in the page that it serves.
       if (answer.status === 403 && !isAgain && (await this.renew())) return this.post(path, body, true);
       if (!answer.ok) throw new Error(await explain(answer));
       return answer;
     }
   }
 
-  // Why the server refused, in its own words where it gave some.
+  // Return why the server refused a request, in the server's own words if it gave any.
   const explain = async (answer) => {
     const text = await answer.text();
     try {
@@ -93,10 +93,10 @@
     }
   };
 
-  // The JSON of each line of a stream.
+  // Yield the JSON value of each line of a stream.
   async function* events(stream) {
     const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-    const parts = []; // of a line that has not ended: they are joined once, however many there are
+    const parts = []; // parts of an incomplete line, joined only once, when the line is complete
     for (;;) {
       const { value, done } = await reader.read();
       if (done) break;

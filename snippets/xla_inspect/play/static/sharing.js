@@ -1,4 +1,4 @@
-// Code that comes and goes: by links, which ask before they run, to the clipboard, and as a file.
+// Sharing of code: by a link, whose code runs only after the reader agrees, through the clipboard, and as a file.
 "use strict";
 {
   const { element, packCode, unpackCode } = globalThis.xlaExplorer;
@@ -9,7 +9,7 @@
       this.page = page;
     }
 
-    // Show the code of a link, and ask before it runs.
+    // Show the code of a link, and ask the reader before it runs.
     async open(link) {
       const { page } = this;
       try {
@@ -28,7 +28,7 @@
       }
     }
 
-    // The address no longer holds the code: until its reader ran it or went back, loading the page again asks again.
+    // Remove the code from the URL. Until the reader runs the code or goes back, reloading the page asks again.
     forget() {
       if (location.hash) history.replaceState(null, "", location.pathname);
     }
@@ -55,7 +55,7 @@
       await this.toClipboard(address, "The link is copied: the code is in it, and is sent to nobody.");
     }
 
-    // `test`, `issue` or `command`, as the compiler writes it.
+    // Copy a text that the compiler writes: `test`, `issue` or `command`.
     async copyText(kind) {
       try {
         await this.toClipboard(await this.page.compiler.copy(kind, this.page.request), "It is copied.");

@@ -1,4 +1,4 @@
-// The bar over an explorer: which program, target and view, how rows are written, and what else can be done.
+// The bar above an explorer: it selects the program, target and view, sets how rows are printed, and holds tools.
 "use strict";
 {
   const { element, views, isOffered } = globalThis.xlaExplorer;
@@ -7,9 +7,9 @@
     ["configuration", "backend config", false],
     ["metadata", "metadata", false],
   ];
-  const FEW = 4; // targets that stand beside each other, more are a menu
+  const FEW = 4; // the most targets to show as radio buttons; more are shown as a menu
 
-  // A menu whose entries are `[value, title]`; it stays the same element, so that the focus stays.
+  // Create a menu with `[value, title]` entries. `fill` reuses the element, so that it keeps the focus.
   const menu = (name, label, choose) => {
     const made = element("select", { name, "aria-label": label, on: { change: () => choose(made.value) } });
     made.fill = (entries, value) => {
@@ -21,7 +21,7 @@
   };
 
   class Bar {
-    // `explorer` is asked to `show` what is chosen; `tools` stand at the end.
+    // The bar calls `explorer.show` when the reader chooses something. `tools` are placed at the end of the bar.
     constructor(explorer, tools) {
       this.explorer = explorer;
       const box = (name, text, change) =>
@@ -61,7 +61,7 @@
       group.replaceChildren(...labels);
     }
 
-    // Go to the pass that was found: the next one after the shown one, else the first, and then to the list.
+    // Show the next match of the search after the current pass, or the first match if there is none after it.
     goToFound() {
       const { part, state } = this.explorer.first;
       const found = [...part.querySelectorAll('[role="option"]')].map((it) => Number(it.dataset.pass));
@@ -93,14 +93,14 @@
       this.search.hidden = isPaired || state.view !== "passes";
     }
 
-    // The offer did not load: the menus say what is still shown.
+    // Select `value` in the controls. After a failed load, this restores the value that is still shown.
     check(name, value) {
       for (const input of this.root.querySelectorAll(`.choice input[name="${name}"]`)) input.checked = input.value === value;
       const select = { target: this.targetMenu, program: this.program }[name];
       if (select) select.value = value;
     }
 
-    // How much of each view belongs to a place.
+    // Show next to each view's name how many of its items belong to the chosen line of Python.
     tell(found) {
       for (const mark of this.root.querySelectorAll("[data-count]"))
         mark.textContent = mark.dataset.count in found ? ` ${found[mark.dataset.count]}` : "";

@@ -1,9 +1,10 @@
-// The memory plan: program order across, bytes up. Each value is a box over its live range and its place in an allocation.
+// The memory plan: the horizontal axis is program order, the vertical axis is bytes. Each value is a box that spans its
+// live range and its bytes in an allocation.
 "use strict";
 {
   const { element, drawn, hue, size, whole, count, views, help, breakable } = globalThis.xlaExplorer;
-  const HEIGHT = 420; // CSS pixels of all allocations together
-  const LEAST = 8; // of an allocation, however small
+  const HEIGHT = 420; // the height of all allocations together, in CSS pixels
+  const LEAST = 8; // the minimum height of an allocation, in CSS pixels
   const GROUPS = [
     ["parameter", "Arguments"],
     ["output", "Outputs"],
@@ -17,7 +18,7 @@
     `${plan.sequence[value.end] ? ` (${plan.sequence[value.end]})` : ", the end"}` +
     (value.place >= 0 ? `; ${model.place(value.place)}` : "");
 
-  // The part of a box, from its left, that no box drawn after it covers: values may share their memory.
+  // Return the fraction of a box, from its left edge, that no later box covers. Values may share memory.
   const clearOf = (values, at) => {
     const value = values[at];
     const over = values.slice(at + 1).filter((it) => it.start <= value.end && it.end >= value.start && it.offset < value.offset + value.size && it.offset + it.size > value.offset);
@@ -60,7 +61,7 @@
     );
   };
 
-  // Bytes that live at each position, as a curve above the plan.
+  // Draw the live bytes at each position as a curve.
   const curve = (plan) => {
     const [width, height] = [plan.end + 1, 60];
     const most = Math.max(plan.peak[1], 1);

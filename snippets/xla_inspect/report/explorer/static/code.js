@@ -1,4 +1,4 @@
-// The code of each kernel: what it takes of the hardware, and its texts, which are fetched when one of them is opened.
+// The code view: each kernel's hardware usage and its texts. A text is fetched when the reader opens it.
 "use strict";
 {
   const { element, whole, count, percent, row, views, badge, breakable, help, listing, Stages } = globalThis.xlaExplorer;
@@ -22,7 +22,7 @@
         )
       : "";
 
-  // A fold whose inside is made when it opens.
+  // Create a fold whose content is built when it is first opened.
   const fold = (attributes, summary, fill) => {
     const made = element("details", attributes, element("summary", {}, ...summary));
     made.fill = () => made.children.length === 1 && fill(made);
@@ -85,7 +85,7 @@
           steps(model, kernel),
         ),
     );
-    // What is chosen must be seen: `explorer.js` asks this of each fold.
+    // Open the fold if it contains the chosen instruction or line. `pane.js` calls this for each fold.
     made.reveal = (place, chosen) => {
       if (made.open || !(kernel.holds.includes(chosen) || (place >= 0 && chosen === null && kernel.places[0] === place))) return;
       made.fill();

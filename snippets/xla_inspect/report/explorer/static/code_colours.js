@@ -1,4 +1,4 @@
-// Colours of code below HLO: comments, names of values, numbers, labels and what an instruction does.
+// Syntax colors of code below HLO: comments, value names, numbers, labels and opcodes.
 "use strict";
 {
   const COMMENT = { llvm: ";.*", "llvm-unoptimized": ";.*", ptx: "\\/\\/.*", sass: "\\/\\/.*|\\/\\*[0-9a-f]+\\*\\/", asm: "[#;].*", triton: "\\/\\/.*", bundles: "\\/\\*.*?\\*\\/", hlo: "\\/\\*.*?\\*\\/" };
@@ -20,7 +20,7 @@
     return patterns.get(language);
   };
 
-  // A line as texts and elements, each with the class of what it is.
+  // Split a line into strings and elements. Each element has the class of its token.
   const colour = (line, language) => {
     const [parts, long] = [[], 2000];
     let at = 0;

@@ -1,11 +1,11 @@
-// The texts of a kernel from HLO to machine code: one, or two side by side whose lines are lit together.
+// The texts of a kernel from HLO to machine code: one text, or two side by side with their linked lines highlighted.
 "use strict";
 {
   const { element, count, row, colour } = globalThis.xlaExplorer;
-  const PIECE = 100; // lines that are laid out together, when they are seen
+  const PIECE = 100; // lines per block; the browser lays out a block when it becomes visible
   const HLO = "hlo-rows";
   const MATES = { sass: "ptx", asm: "llvm", bundles: HLO, ptx: "llvm" }; // the default second stage next to each first stage
-  const wanted = { first: null, second: null }; // languages that the reader chose last, for the next kernel
+  const wanted = { first: null, second: null }; // the languages that the reader chose last, used for the next kernel
 
   let names = 0;
   const choice = (label, entries, chosen, change) => {
@@ -22,7 +22,7 @@
     );
   };
 
-  // Lines of a text, each with its number; those that are not seen cost nothing.
+  // List the lines of a text with their numbers. The browser does not lay out lines that are out of sight.
   const listing = (text, language, title) => {
     const lines = text.replace(/\n$/, "").split("\n").map((line) => line.replace(/^\s+(\/\*[0-9a-f]+\*\/)\s+/, "$1 "));
     const pieces = [];
@@ -110,10 +110,11 @@
       }
     }
 
-    // Light a line and what it is linked to in the other text; a pressed one stays lit, and the other is brought into sight.
+    // Highlight a line and its linked lines in the other text. A clicked line stays highlighted, and the other text
+    // scrolls to the first linked line.
     light(language, target, isPressed) {
       const line = target?.closest?.(".at");
-      // Which lines of Python the kernel comes from shows beside it, and nothing moves.
+      // Also highlight the kernel's lines of Python in the source pane, without scrolling.
       const source = this.root.getRootNode().querySelectorAll(this.kernel.places.map((place) => `.source [data-place="${place}"]`).join(", ") || "none");
       for (const each of source) each.classList.toggle("akin", Boolean(line));
       const number = line ? Number(line.dataset.line) : 0;
@@ -141,7 +142,7 @@
       if (inner.top < outer.top || inner.bottom > outer.bottom) part.scrollTop += inner.top - outer.top - outer.height / 3;
     }
 
-    // The arrow keys go from line to line, and what is linked goes along.
+    // Move from line to line with the arrow keys. The linked lines follow.
     step(language, event) {
       const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (!by || event.ctrlKey || event.altKey || event.metaKey) return;

@@ -1,16 +1,16 @@
-// What stands between a page and what compiles for it: a compiler. Each has
-//   programs()           a promise of what one may begin with: `[{ name, title, code?, function?, arguments? }]`;
+// The interface of a compiler: the object through which a page compiles programs. A compiler has
+//   programs()           a promise of the available programs: `[{ name, title, code?, function?, arguments? }]`;
 //   send(request, tell)  a promise of offers for an explorer, one for each target. The request is
-//                        `{ code, function, arguments, targets, options }`, or what `programs` gave. Who wants to see
-//                        stages as they come gives `tell`, which gets events as `xla-inspect play` sends them, with the
-//                        offer where one brings data;
-//   stop()               ends what was sent.
-// Behind it may stand a server on this machine, captures that were recorded, or one day a compiler in the browser.
+//                        `{ code, function, arguments, targets, options }`, or an entry of `programs()`. A caller that
+//                        shows stages as they arrive passes `tell`, which gets the events of `xla-inspect play`;
+//                        an event with data also carries its offer;
+//   stop()               cancels the requests that were sent.
+// `ServerCompiler` compiles on a server on this machine. `RecordedCompiler` answers from recorded captures.
 "use strict";
 {
-  const LEAST = 1 << 16; // bytes from which on it is said how far a file is
+  const LEAST = 1 << 16; // bytes; progress is reported only for files of at least this size
 
-  // The JSON of an address. `tell` hears how much has come of `size` bytes, as text.
+  // Fetch JSON from a URL. `tell` receives progress messages for a file of `size` bytes.
   const fetchData = async (address, { title = "", size = 0, tell } = {}) => {
     const answer = await fetch(address);
     if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText || "no such file"}`);
@@ -28,7 +28,7 @@
     return JSON.parse(parts.join(""));
   };
 
-  // A code as it is compared: line ends and space at the ends of lines count for nothing.
+  // Normalize code for comparison: remove trailing whitespace from each line, and whitespace around the text.
   const normalize = (code = "") => code.replace(/[^\S\n]+$/gm, "").trim();
 
   Object.assign((globalThis.xlaExplorer ??= {}), { fetchData, normalize });

@@ -1,17 +1,18 @@
-// The difference of two states of a module, on plain numbers, so that a worker can find it too.
+// The difference between two states of a module. It uses only plain numbers, so that a worker can also compute it.
 "use strict";
 {
-  // States are lists of computations, `{ number, name, isEntry, rows }`, with numbers of rows; `instructions` gives the
-  // instruction of each row, `changed` the instructions that the pass changed. The result lists computations as they are
-  // shown: `at` is the position in the later state, or -1, `before` that in the earlier one where it is gone. `rows` is
-  // null where nothing differs, else there are `kinds` (0 same, 1 added, 2 removed, 3 changed) and, of a changed row, the
-  // row that it `was`. Only the numbers of instructions count, so a new name is no difference. It yields now and then.
+  // States are lists of computations, `{ number, name, isEntry, rows }`, where `rows` are row numbers. `instructions`
+  // maps a row to its instruction, and `changed` lists the instructions that the pass changed. The result lists
+  // computations in display order: `at` is the index in the later state, or -1 for a removed computation, whose index
+  // in the earlier state is `before`. `rows` is null if nothing differs. Otherwise `kinds` has for each row 0 same, 1
+  // added, 2 removed or 3 changed, and `was` has the earlier row of a changed row. Only instruction numbers are
+  // compared, so a new name is not a difference. The generator yields regularly, so that its caller can pause it.
   function* compareStates(before, after, changed, instructions) {
     const PIECE = 4000; // rows between two pauses
     const [kept, stays] = [new Set(after.map((c) => c.number)), new Set(before.map((c) => c.number))];
     const left = before.filter((c) => !kept.has(c.number));
     const isChanged = new Set(changed);
-    // Row and computation of each instruction that does not stand in a computation that both states have.
+    // The rows and computations of the instructions outside the computations that both states share.
     const [old, homes, here] = [new Map(), new Map(), new Map()];
     let done = 0;
     for (const [index, c] of left.entries())
@@ -47,7 +48,8 @@
       const kind = c.rows.length && kinds.every((it) => it === 1) ? "added" : "same";
       shown.push({ at, before: -1, kind, rows: differs ? Int32Array.from(c.rows) : null, kinds, was });
     }
-    // What is gone stands where it stood: after the row before it, in the computation that its neighbours went to.
+    // Insert removed rows at their old position: after their old predecessor, in the computation that received most of
+    // the instructions of their computation.
     const inserted = after.map(() => null);
     for (const [index, c] of left.entries()) {
       const gone = c.rows.filter((row) => !here.has(instructions[row]));

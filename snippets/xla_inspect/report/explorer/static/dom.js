@@ -1,4 +1,4 @@
-// Elements, and how lines and numbers look. Text from a compiler is only ever set as text, never read as HTML.
+// Helpers that create elements and format lines and numbers. Compiler output is inserted only as text, never as HTML.
 "use strict";
 {
   const SVG = "http://www.w3.org/2000/svg";
@@ -16,10 +16,10 @@
   const element = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
   const drawn = (name, attributes = {}, ...children) => fill(document.createElementNS(SVG, name), attributes, children);
 
-  // The colour of a place in Python, everywhere the same: `source_pane.js` says which.
+  // Return the CSS declaration of the color of a line of Python. `source_pane.js` assigns the colors.
   const hue = (place) => (place < 0 ? undefined : `--mark: var(--place-${place})`);
 
-  // A line of a listing: a button where it has a place in Python, or where it can be asked where it comes from.
+  // Create a line of a listing: a button if it has a line of Python or if `always` is set, otherwise a span.
   const line = (text, place, state, { kind = "", label, instruction, always = false } = {}) => {
     const chosen = place >= 0 || always;
     return element(
@@ -46,10 +46,10 @@
   const whole = (number) => number.toLocaleString("en");
   const count = (number, noun, many = `${noun}s`) => `${whole(number)} ${number === 1 ? noun : many}`;
 
-  // 0% only for nothing and 100% only for the whole.
+  // Format a fraction. The result is 0% only for exactly zero and 100% only for exactly one.
   const percent = (share) => (share > 0 && share < 0.01 ? "<1%" : share < 1 && share > 0.99 ? ">99%" : `${Math.round(100 * share)}%`);
 
-  // What is not needed at first is there, or a page says how it comes: a promise.
+  // Load the scripts that are not needed at first. A page that loads such scripts later replaces this function.
   const more = async () => {};
 
   Object.assign((globalThis.xlaExplorer ??= {}), { element, drawn, hue, line, size, whole, count, percent, views: {}, more });

@@ -1,17 +1,17 @@
-// The explorer: a program on a target, its stages and passes, and a line of Python followed through all of them; or two
-// of these beside each other.
+// The explorer: it shows the stages and passes of a program on a target, and follows a line of Python through all of
+// them. It can show two results side by side.
 "use strict";
 {
   const X = globalThis.xlaExplorer;
   const { Hover, Links, findWord } = X;
   const { Offers, Pane, Bar, SWITCHES, SourcePane, Reasons, TakeAway, Keys, Status, element, views, dye, isOffered } = X;
   const { readLink, writeLink, putLink, addGrips } = X;
-  const HOVER = 120; // milliseconds that the pointer rests on an instruction until its reasons are asked for
+  const HOVER = 120; // milliseconds of hovering over an instruction before its reasons are loaded
 
   class Explorer {
-    // `root` holds the explorer; `offers` are what it can show, see `offers.js`; `style` is the element that styles it:
-    // it lives in a tree of its own, which no rule of the page reaches. Options: `noSource` where the source is shown
-    // elsewhere, which `explorer:shown` is told of; `subject`, what a command line calls the program.
+    // `root` is the host element, `offers` lists what the explorer can show (see `offers.js`), and `style` is a style
+    // element for the shadow tree, which the page's rules do not reach. Options: `noSource` if the page shows the
+    // source itself and listens for `explorer:shown`; `subject`, the program's name on a command line.
     constructor(root, id, offers, style, options = {}) {
       Object.assign(this, { root, id, options, offers: new Offers(offers), second: null, initial: {} });
       this.shadow = root.shadowRoot ?? root.attachShadow({ mode: "open" });
@@ -23,7 +23,7 @@
       this.build(style);
     }
 
-    // What the first pane shows, and what stands beside it: `pair` is `{ program, target, view, pass }` or null.
+    // The state of the first pane. `pair` is the state of the second pane, `{ program, target, view, pass }`, or null.
     get state() {
       const { program, target, view, pass } = this.second?.state ?? {};
       return { ...this.first.state, pair: this.second ? { program, target, view, pass } : null };
@@ -41,22 +41,22 @@
       const { program, target } = this.offers.list[0];
       this.initial = { program: wanted.program ?? this.offers.find(wanted).program ?? program, target, view: "passes", pass: 0, place: -1, donated: false, pair: null, ...wanted };
       window.addEventListener("popstate", () => this.follow());
-      // What is not needed at first comes before it is asked for.
+      // Load the remaining scripts when the pointer first enters, before the reader needs them.
       this.root.addEventListener("pointerenter", () => X.more().catch(() => null), { once: true });
-      // Keys that are typed here are not meant for the page.
+      // Keep keys that are typed in the explorer from triggering the page's shortcuts.
       this.root.addEventListener("keydown", (event) => event.stopPropagation());
       await this.show({ ...this.initial, ...readLink(this.id) }, "keep");
     }
 
-    // The address has changed: Back, Forward, or a link.
+    // Follow a change of the URL: Back, Forward or a link.
     follow() {
       const wanted = readLink(this.id);
       const isOther = new URLSearchParams(location.hash.slice(1)).has("x") && !wanted;
       if (!isOther) this.show({ ...this.initial, chosen: null, pair: null, ...wanted }, "keep");
     }
 
-    // Offer other things in the place of these: what is shown stays until the new is loaded, and with it view, pass and
-    // place. `current` names what to show where the old is no longer offered.
+    // Replace the offers. The old result stays until the new one has loaded, and view, pass and place are kept.
+    // `current` names the result to show if the old one is no longer offered.
     async offer(offers, { current } = {}) {
       this.offers.replace(offers);
       const wanted = typeof current === "string" ? { target: current } : (current ?? {});
@@ -67,7 +67,7 @@
       }
     }
 
-    // More complete data of what is offered for a target came: of the program that is shown, if any.
+    // Replace the data of the shown program's offer for a target, if there is one, with more complete data.
     async refresh(target, data) {
       const offer = this.offers.find({ program: this.first.state.program, target });
       if (offer?.target !== target) return;
@@ -75,7 +75,7 @@
       for (const pane of this.panes) if (pane.offer === offer) await this.act(pane, {}, "keep");
     }
 
-    // Light a place, `file:line`, that is chosen elsewhere.
+    // Highlight a place, `file:line`, that was chosen outside the explorer.
     async light(place) {
       if (this.model) await this.act(this.first, { place: place ?? -1, chosen: null }, "replace");
     }
@@ -117,8 +117,8 @@
       pane.part.addEventListener("pointerleave", () => this.explainSoon(pane, null));
     }
 
-    // Change some of the state and draw what depends on it. `history` says what the address does: `push` makes a new
-    // entry of it, `replace` changes the last one, `keep` leaves it alone.
+    // Change part of the state and redraw what depends on it. `history` says how the URL changes: `push` adds a history
+    // entry, `replace` changes the current entry, and `keep` leaves the URL unchanged.
     async show({ pair, ...change }, history = "replace") {
       const isDrawn = await this.act(this.first, change, pair === undefined ? history : "keep");
       if (pair === undefined || !isDrawn) return;
@@ -126,7 +126,7 @@
       this.write(history);
     }
 
-    // The same for one pane; what both share goes to the other too.
+    // Change the state of one pane. A change of the place or the chosen instruction also applies to the other pane.
     async act(pane, change, history = "replace") {
       const isFirst = !pane.model;
       this.acting = pane;
@@ -149,7 +149,7 @@
       if (history !== "keep") putLink(this.link(), history === "push");
     }
 
-    // Draw what stands around the panes.
+    // Redraw the parts around the panes.
     update(isMoved) {
       const { first, source } = this;
       const shown = this.acting.model && this.isOtherSource() ? this.acting : first;
@@ -180,7 +180,7 @@
       return a !== b;
     }
 
-    // Say what a line became, in the status line and beside the name of each view.
+    // Report what the chosen line became, in the status line and next to the name of each view.
     tell() {
       const { model, state } = this.first;
       if (state.place >= 0 && !views.code.draw) X.more().then(() => this.tell(), () => null);
@@ -192,13 +192,13 @@
       this.explain(this.acting, this.acting.state.chosen);
     }
 
-    // Say what the compiler decided about an instruction.
+    // Show the compiler's decisions about an instruction.
     explain(pane, number) {
       const row = pane.findRow(number);
       this.reasons.tell(pane.model, row ? number : null, row ? pane.model.name(row) : "");
     }
 
-    // The same when the pointer, or the focus, rests on one; of the chosen one again when it leaves.
+    // Explain the instruction under the pointer or the focus after a delay. When they leave, explain the chosen one.
     explainSoon(pane, target) {
       clearTimeout(this.resting);
       const number = target?.closest("[data-instruction]")?.dataset.instruction;
@@ -212,7 +212,7 @@
       shown.choose(place, number);
     }
 
-    // How rows are written is the same in all panes.
+    // Apply a switch to all panes, so that all panes print rows in the same way.
     async switch(name, isOn) {
       for (const pane of this.panes) await this.act(pane, { switches: { ...pane.state.switches, [name]: isOn } });
     }
@@ -221,14 +221,14 @@
       for (const pane of this.panes) await this.act(pane, { all });
     }
 
-    // Open another pane beside the first, or close it.
+    // Open or close the second pane.
     async togglePair() {
       const { state, offer } = this.first;
       if (this.second) await this.show({ pair: null }, "push");
       else {
         const { program, target } = this.offers.next(offer);
         const isOther = target !== state.target || program !== state.program;
-        // Where nothing happened yet there is nothing to compare.
+        // The imported module has no changes to compare, so show the fusion pass instead.
         const first = isOther && state.view === "passes" && !state.pass ? { pass: "fusion" } : {};
         await this.show({ ...first, pair: { program, target, view: state.view, pass: isOther ? "fusion" : state.pass } }, "push");
       }

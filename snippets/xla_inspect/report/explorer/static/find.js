@@ -1,4 +1,4 @@
-// Find in the text of a pane, also in rows that are not in the page.
+// Search in the text of a pane, including rows that are not in the DOM.
 "use strict";
 {
   const { element, bring } = globalThis.xlaExplorer;
@@ -43,7 +43,7 @@
     }
 
     step(by) {
-      // Another view, or another pass: what is found is found anew.
+      // Search again if the query, the view or the pass has changed.
       if (this.field.value.toLowerCase() !== this.query || this.seen !== this.pane.part.querySelector(".reaches")) this.search();
       if (!this.hits.length) return;
       this.at = (this.at < 0 && by < 0 ? this.hits.length - 1 : this.at + by + this.hits.length) % this.hits.length;
@@ -58,7 +58,7 @@
       this.mark(line);
     }
 
-    // The words themselves, where the browser can mark without a change of the page.
+    // Highlight the matched words if the browser supports the CSS Custom Highlight API, which leaves the DOM unchanged.
     mark(line) {
       if (!globalThis.Highlight) return;
       const ranges = [];

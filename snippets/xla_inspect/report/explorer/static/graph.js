@@ -1,13 +1,15 @@
-// The optimized entry computation as a layered graph: what does work as boxes that open, the values between as edges.
+// The optimized entry computation as a layered graph: instructions that do work are boxes, and the values between them
+// are edges. A box can be opened.
 "use strict";
 {
   const { element, drawn, row, size, count, views, badge, legend, breakable, help, Zoom } = globalThis.xlaExplorer;
-  const [BOX, GAP] = [190, 12]; // CSS pixels: the least a box takes across, and between boxes, as in graphs.py
-  const WHOLE = 1000; // a canvas's width, in the parts that a plan counts in
-  const [LEAST, MOST, EDGE] = [26, 72, 10]; // CSS pixels between rows, at least and at most, and around all of them
+  const [BOX, GAP] = [190, 12]; // CSS pixels: the minimum width of a box and the gap between boxes, as in graphs.py
+  const WHOLE = 1000; // the width of the canvas in the units of a plan
+  const [LEAST, MOST, EDGE] = [26, 72, 10]; // CSS pixels: the minimum and maximum gap between rows, and the margin around all rows
   const ARROW = "m-3-4l3 4l3-4";
 
-  // A box: what it is, what it reads and makes; opened, the instruction and what it holds.
+  // Create a box with the name, kind, operands and results of an instruction. When opened, it shows the instruction and
+  // the computations that it calls.
   const box = (model, it, state) => {
     const held = model.held(it);
     const places = [...new Set(held.flatMap((c) => c.rows.map((each) => each.place)))].filter((at) => at >= 0);
@@ -45,7 +47,7 @@
     return element("div", { class: "node" }, fold, made);
   };
 
-  // Bytes before and after, as two bars of one scale.
+  // Draw the bytes before and after optimization as bars on one scale.
   const bars = ({ before, after, chip }) => {
     const most = Math.max(before, after, chip ?? 0, 1);
     const bar = (name, bytes) => [
@@ -56,7 +58,7 @@
     return element("dl", { class: "traffic" }, ...bar("unfused", before), ...bar("optimized", after), ...(chip ? bar("on the chip", chip) : []));
   };
 
-  // The drawing: boxes in rows and the edges between them. `layOut` places all of it in a width, and in a height to fill.
+  // Draw the boxes in rows and the edges between them. `layOut` fits the drawing to a width and, if given, a height.
   const canvasOf = (graph, nodes) => {
     const lines = drawn("svg", { class: "edges", "aria-hidden": "true" });
     const canvas = element("div", { class: "canvas" }, lines);
@@ -64,7 +66,7 @@
     for (const [from, to] of graph.edges) leads[from].push(to);
     let [plan, gap] = [null, LEAST];
 
-    // How many boxes stand side by side depends on the room there is, and then all stands where the plan says.
+    // Place the boxes as a plan says. The plan depends on how many boxes fit side by side.
     const arrange = (wanted) => {
       plan = wanted;
       const rows = plan.room.map(() => element("div", { class: "across" }));
@@ -97,12 +99,12 @@
       connect(top, heights, width, whole);
       return [width, whole];
     };
-    // The edges of a box leave it as one, and pass the rows below it down to the last box that it leads to.
+    // Draw the edges. All edges of a box share one path, which passes other rows down to the last box it leads to.
     const connect = (top, heights, width, whole) => {
       const x = (part) => ((part * width) / WHOLE).toFixed(1);
       const bottom = (row) => top[row] + heights[row];
       const path = nodes.flatMap((_, n) => {
-        // Of a large graph, edges that pass more rows than are planned for are not drawn.
+        // In a large graph, do not draw edges that pass more rows than the plan has positions for.
         const users = leads[n].filter((to) => plan.row[to] - plan.row[n] - 1 <= plan.passing[n].length);
         if (!users.length) return [];
         const way = [plan.middle[n], ...plan.passing[n]];
@@ -126,7 +128,7 @@
     const nodes = graph.nodes.map((it) => box(model, it, state));
     const { canvas, layOut } = canvasOf(graph, nodes);
     const zoom = new Zoom(canvas, "Graph of the optimized program", layOut);
-    // A box that opens pushes down the rows below it, before the next frame is painted.
+    // When a box opens, move the rows below it down before the next frame is painted.
     canvas.addEventListener("sized", () => zoom.again());
     const folded = graph.folded && `${count(graph.folded, "instruction")} without work ${graph.folded === 1 ? "is" : "are"} folded into the edges and boxes: parameters, constants, tuples and bitcasts.`;
     const omitted = graph.plans.some((it) => it.omitted) && "Edges that pass many others are not drawn: open a box to see its operands.";

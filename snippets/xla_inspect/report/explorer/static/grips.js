@@ -1,11 +1,11 @@
-// Borders between panes that can be moved, by pointer and by keyboard, and how high the panes are.
+// Movable borders between panes, for pointer and keyboard, and the height of the panes.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const [LEAST, STEP] = [12, 2]; // percent: the narrowest that a pane may be, and what a key moves
+  const [LEAST, STEP] = [12, 2]; // percent: the minimum width of a pane, and the step of an arrow key
   const MOVES = { ArrowLeft: -STEP, ArrowRight: STEP, PageUp: -5 * STEP, PageDown: 5 * STEP, Home: -100, End: 100 };
 
-  // Kept as long as the tab is open; a page that may keep nothing does without.
+  // Session storage keeps the widths until the tab is closed. Without storage, widths are not remembered.
   const recall = (name) => {
     try {
       return Number(sessionStorage.getItem(name)) || null;
@@ -21,7 +21,7 @@
     }
   };
 
-  // The border after a part. `read` gives the share of the room that it has, in percent; `write` sets it.
+  // The border after a part. `read` returns the part's share of the width in percent, and `write` sets it.
   class Grip {
     constructor(name, label, part, { read, write, usual }) {
       Object.assign(this, { name: `explorer ${name}`, read, write, usual });
@@ -79,7 +79,7 @@
 
   const share = (part, all) => (100 * part.getBoundingClientRect().width) / Math.max(all.reduce((sum, it) => sum + it.getBoundingClientRect().width, 0), 1);
 
-  // The borders of an explorer: after its source, and between its two panes.
+  // Add the borders of an explorer: after the source pane, and between the two panes.
   const addGrips = (explorer) => {
     const { sides, source, first, all, options } = explorer;
     const style = (part, name, value) => (value === null ? part.style.removeProperty(name) : part.style.setProperty(name, value));
@@ -108,13 +108,13 @@
     };
   };
 
-  // Where it takes the height of the window: from where it begins to the end, and lists in a pane as high as that.
+  // Fit an explorer that fills the window to the space below its top, and its lists to the height of the pane.
   const measureHeight = (explorer, all) => {
     const measure = () => {
       const isFull = document.fullscreenElement === explorer.root;
       all.classList.toggle("full", isFull);
       all.style.setProperty("--x-above", `${Math.max(Math.round(explorer.root.getBoundingClientRect().top + scrollY), 0) + 8}px`);
-      // Where the height of panes is not limited it is the window's; else they are stacked, and as high as is usual.
+      // Panes without a height limit fill the window. Otherwise they are stacked and keep their usual height.
       const { part } = explorer.first;
       const isFree = all.matches(".whole, .full") && getComputedStyle(part).maxHeight === "none";
       if (isFree && part.clientHeight) explorer.sides.style.setProperty("--x-tall", `${part.clientHeight}px`);

@@ -1,10 +1,10 @@
-// Words that explain a picture stand behind a question mark: a button that says whether they are shown.
+// Explanations of a picture, which a button with a question mark shows and hides.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
   let made = 0;
 
-  // `{ button, words }`: place the words under the row that the button stands in. A paragraph is a text or a `p`.
+  // Return `{ button, words }`. Place the words below the row of the button. A paragraph is a string or a `p` element.
   const help = (subject, ...paragraphs) => {
     const id = `help-${(made += 1)}`;
     const words = element("div", { class: "help", id, hidden: true }, ...paragraphs.filter(Boolean).map((it) => (it.localName === "p" ? it : element("p", {}, it))));

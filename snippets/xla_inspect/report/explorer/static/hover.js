@@ -1,11 +1,11 @@
-// What an opcode, an attribute or a pass is, in a sentence, where the pointer or the focus rests on it.
+// A tooltip that explains an opcode, an attribute or a pass in one sentence, on hover and on focus.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const [REST, LEAVE] = [350, 200]; // milliseconds until it comes, and until it goes
+  const [REST, LEAVE] = [350, 200]; // milliseconds before the tooltip appears, and before it disappears
 
   class Hover {
-    // `shadow` is the tree of one explorer, `words` gives the sentences of what is under an element: `[name, sentence]`.
+    // `shadow` is the shadow root of one explorer. `words` returns `[name, sentence]` for an element, or null.
     constructor(shadow, words) {
       Object.assign(this, { words, about: null });
       this.root = element("div", { class: "tip", role: "tooltip", id: "tip", hidden: true });
@@ -58,7 +58,7 @@
     }
   }
 
-  // The sentence of an element of a model's view.
+  // Return `[name, sentence]` for an element in a model's view, or null.
   const findWord = (model, told) => {
     const words = model.data.words ?? {};
     const find = (key) => (words[key] ? [key.slice(key.indexOf(":") + 1), words[key]] : null);

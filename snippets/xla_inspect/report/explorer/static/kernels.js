@@ -1,8 +1,8 @@
-// What is launched, in order, with its work; and how near each launch could come to the limits of the hardware.
+// The kernels view: the launches in order with their work, and how close each could come to the hardware's limits.
 "use strict";
 {
   const { element, size, whole, count, views, badge, breakable, help, legend, roofline, short, amount, bytes, time, bytesOf, intensityOf, placesOf, say } = globalThis.xlaExplorer;
-  let isTableOpen = false; // as the reader left it
+  let isTableOpen = false; // whether the reader left the table open
   const ALIASES = { kCustomKernel: "kernel" };
 
   const runs = (it) => (it.runs === 1 ? "" : it.runs === undefined ? "an unknown number of times" : `${whole(it.runs)} times`);
@@ -82,7 +82,7 @@
     ].join("");
   };
 
-  // The launches in order, each as a bar: the least time it takes, or where nobody knows that, its bytes.
+  // Draw the launches in order as bars: their minimum times, or their bytes if no times are estimated.
   const bars = (model, state, kernels, tell) => {
     const isTimed = Boolean(kernels.hardware);
     const amountOf = (it) => (isTimed ? (it.seconds ?? 0) : bytesOf(it) + (it.chip ?? 0)) * (it.runs ?? 1);

@@ -1,4 +1,4 @@
-// The keys of an explorer, and the table that says them.
+// The explorer's keyboard shortcuts, and the table that lists them.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;

@@ -1,13 +1,13 @@
-// From an operand to its definition, and from there to its users and back, in the state that a pane shows.
+// Links from an operand to its definition, from there to its users, and back, in the state that a pane shows.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const SHOWN = 12; // operands or users that are listed
+  const SHOWN = 12; // the most operands or users to list
 
-  const WHOLE = ["before", "passes", "after"]; // views in which each definition stands
+  const WHOLE = ["before", "passes", "after"]; // views that contain every definition
   const OPERANDS = /%([\w.$-]+)/g;
 
-  // Rows by name and users by name in a state; made once.
+  // Return the rows and the users by name in a state. Results of recent states are cached.
   const connect = (model, state) => {
     model.connected ??= new Map();
     if (!model.connected.has(state)) {
@@ -25,14 +25,14 @@
   };
 
   class Links {
-    // `explorer` acts on what is chosen.
+    // `explorer` applies the reader's choices.
     constructor(explorer) {
       Object.assign(this, { explorer, trail: [] });
       this.root = element("nav", { class: "links", "aria-label": "Operands and users" });
       this.root.hidden = true;
     }
 
-    // A click on the name of an operand leads to its definition: whether it was one.
+    // If the click was on an operand's name, jump to its definition. Return whether it was.
     follow(pane, target) {
       const name = target.closest?.(".nv[data-name]")?.dataset.name;
       const line = target.closest?.("[data-instruction]");
@@ -59,7 +59,7 @@
       }
     }
 
-    // What the chosen instruction takes and who takes it.
+    // List the operands and the users of the chosen instruction.
     update(pane) {
       const { model, state } = pane;
       const row = model?.has("states") && WHOLE.includes(state.view) && pane.findRow(state.chosen);

@@ -1,10 +1,10 @@
-// Which instruction of one module is which of another.
+// Match the instructions of one module with those of another.
 "use strict";
 {
   const OPCODE = /^\s*(?:ROOT )?\S+ = (\(.*?\)|\S+) ([a-z][\w-]*)\(/;
   const layoutless = (shape) => shape.replace(/\{[^{}]*\}/g, "");
 
-  // What an instruction is matched by, strictest first.
+  // The keys by which instructions are matched, strictest first.
   const KEYS = [
     ({ place, name, opcode, shape }) => (place || name) && `${place}|${name}|${opcode}|${shape}`,
     ({ place, opcode, shape }) => place && `${place}|${opcode}|${shape}`,
@@ -13,7 +13,7 @@
     ({ place, name, opcode, shape }) => !place && !name && `${opcode}|${shape}`,
   ];
 
-  // Opcode and shape of each text of a model, read once.
+  // Return the opcode and shape of a text of a model. Each text is parsed once.
   const readText = (model, number) => {
     model.readTexts ??= new Map();
     if (!model.readTexts.has(number)) {
@@ -33,9 +33,9 @@
       })),
     );
 
-  // The instructions of two modules that belong together: by Python line, `op_name`, opcode and shape, then by fewer of
-  // them, those of one kind in the order in which they stand. `there` leads from the first module to the second, `back`
-  // the other way; `of` says how many each has.
+  // Match the instructions of two modules by Python line, `op_name`, opcode and shape, then by fewer of these.
+  // Instructions with equal keys are matched in program order. `there` maps the first module to the second, `back` maps
+  // the second to the first, and `of` gives the number of instructions in each.
   const match = ([model, state], [other, otherState]) => {
     let [left, right] = [describe(model, state), describe(other, otherState)];
     const of = [left.length, right.length];

@@ -1,10 +1,10 @@
-// What the explorer knows of one capture: the data of report/explorer/data.py, and questions about it. No page here.
+// The explorer's model of one capture: the data from report/explorer/data.py, and queries on it. It uses no DOM.
 "use strict";
 (globalThis.xlaExplorer ??= {}).Model = class Model {
-  static MANY = 4000; // rows that are compared at once
-  static KEPT = 8; // differences that are kept
+  static MANY = 4000; // the most rows to compare without a worker
+  static KEPT = 8; // the most differences to cache
 
-  // `loadDetails` gives a promise of what is needed only when it is asked for: texts of code, and reasons.
+  // `loadDetails` returns a promise of the data that is loaded on demand: texts of code, and reasons.
   constructor(data, loadDetails) {
     Object.assign(this, { data, loadDetails });
     this.modules = new Map();
@@ -13,13 +13,13 @@
     this.last = (data.states?.length ?? 0) - 1;
   }
 
-  // Whether a part of the data is there: it may come stage by stage.
+  // Return whether a part of the data is present. The data may arrive stage by stage.
   has(part) {
     const held = this.data[part];
     return Array.isArray(held) ? held.length > 0 : Boolean(held);
   }
 
-  // Fetched once; what did not come is asked for again the next time.
+  // Load the details once. The next call after a failed load tries again.
   details() {
     this.detailed ??= this.loadDetails().catch((error) => {
       this.detailed = null;
@@ -28,18 +28,18 @@
     return this.detailed;
   }
 
-  // Whether an instruction is a part of a kernel whose code is shown.
+  // Return whether an instruction belongs to a kernel whose code is shown.
   hasCode(instruction) {
     return Boolean(this.data.code?.kernels.some((kernel) => kernel.holds.includes(instruction)));
   }
 
-  // The module of a state: computations, callers first, each with its rows. What is the same in two states is one thing.
+  // Return the module of a state: computations, callers first, each with its rows. States share equal computations.
   module(state) {
     if (!this.modules.has(state)) this.modules.set(state, this.numbers(state).map((number) => this.computation(number)));
     return this.modules.get(state);
   }
 
-  // The numbers of a state's computations: states are written as edits, each of the one before it.
+  // Return the numbers of a state's computations. Each state is stored as edits of the previous state.
   numbers(state) {
     this.listed ??= [];
     for (let at = this.listed.length; at <= state; at++)
@@ -47,8 +47,8 @@
     return this.listed[state];
   }
 
-  // What an edit makes of a list: four numbers a change, of those that stay before it, that go, the first that comes,
-  // and how many come, each one more than the one before it.
+  // Apply edits to a list. Each edit has four numbers: how many entries to keep, how many entries to remove, the first
+  // number to insert, and how many consecutive numbers to insert.
   static edit(old, edit) {
     const made = [];
     let at = 0;
@@ -64,7 +64,7 @@
     return made;
   }
 
-  // A row of the table; each is made once. Columns hold the difference from the row above.
+  // Return a row of the table. Each row is created once. A column stores the difference from the row above.
   row(number) {
     if (!this.columns) {
       const names = ["instruction", "text", "configuration", "origin", "place"];
@@ -85,7 +85,7 @@
     });
   }
 
-  // The numbers of a computation's rows. What it is an edit of may be an edit itself, of any depth.
+  // Return the numbers of a computation's rows. A computation may be an edit of another edit, to any depth.
   rowNumbers(number) {
     this.numbered ??= new Map();
     const wanted = [];
@@ -105,14 +105,14 @@
     return this.made.get(number);
   }
 
-  // What a box of the graph holds, as computations: the instruction itself, then what it calls.
+  // Return the computations in a box of the graph: the instruction itself, then the computations that it calls.
   held(box) {
     this.byName ??= new Map(this.module(this.last).map((c) => [c.name, c]));
     this.entryRows ??= new Map(this.module(this.last).find((c) => c.isEntry).rows.map((row) => [row.instruction, row]));
     return [{ name: "", rows: [this.entryRows.get(box.instruction)] }, ...box.called.map((name) => this.byName.get(name))];
   }
 
-  // The state here that a state of another model is most like: after the same pass, else as far through the passes.
+  // Return the state most like a state of another model: after the same pass, else equally far through the passes.
   findPass(other, number) {
     if (number === 0) return 0;
     const { pass, pipeline } = other.data.states[number];
@@ -126,7 +126,7 @@
     return all.sort((a, b) => rank(a) - rank(b) || far(a) - far(b))[0] ?? 0;
   }
 
-  // A row's text as the switches want it.
+  // Return a row's text as the switches select.
   print(row, { layouts, configuration, metadata }) {
     let text = this.data.texts[row.text];
     if (!layouts) text = text.replace(/(\])\{[^{}=]*\}/g, "$1");
@@ -139,12 +139,12 @@
     return text;
   }
 
-  // What a row's instruction is called in its text.
+  // Return the name of a row's instruction.
   name(row) {
     return this.data.texts[row.text].trim().match(/^(?:ROOT )?(\S+) =/)?.[1] ?? this.data.texts[row.text];
   }
 
-  // `file:line`, or an empty string.
+  // Return `file:line`, or an empty string.
   place(number) {
     if (number < 0) return "";
     const [file, line] = this.data.places[number];
@@ -155,7 +155,7 @@
     return this.data.places.findIndex(([f, l]) => f === file && l === line);
   }
 
-  // Where an instruction comes from, in words.
+  // Describe the origin of an instruction in words.
   explain(row) {
     if (row.origin < 0) return "The compiler created this instruction without a line of Python.";
     const [name, chain, through] = this.data.origins[row.origin];
@@ -166,22 +166,22 @@
     return said.join(" · ");
   }
 
-  // The difference of a state against the one before, by computation: rows with `kind` same, added, removed, changed
-  // (with `was`, the row before). See `diff.js`.
+  // Return the difference between a state and the previous one, by computation. Each row has a `kind`: same, added,
+  // removed or changed. A changed row has the earlier row in `was`. See `diff.js`.
   diff(state) {
     if (state === 0) return this.module(0);
     const { compareStates, finish } = globalThis.xlaExplorer;
     return this.compared.get(state) ?? this.keep(state, finish(compareStates(...this.pairOf(state))));
   }
 
-  // Whether finding it may take longer than a task should.
+  // Return whether computing the difference may take longer than a task should.
   isSlow(state) {
     if (state === 0 || this.compared.has(state)) return false;
     const [old, now] = [new Set(this.numbers(state - 1)), this.numbers(state)];
     return now.reduce((sum, number) => sum + (old.has(number) ? 0 : this.rowNumbers(number).length), 0) > Model.MANY;
   }
 
-  // The same, found elsewhere; a promise.
+  // Return a promise of the difference. A slow difference is computed in a worker.
   async diffSoon(state) {
     if (!this.isSlow(state)) return this.diff(state);
     const found = await globalThis.xlaExplorer.comparer.compare(this.pairOf(state));
@@ -217,7 +217,7 @@
     return Object.values(this.data.states[state].counts).reduce((sum, n) => sum + n, 0);
   }
 
-  // The opcodes of which a state has more or fewer than the one before: `[opcode, difference]`.
+  // Return the opcodes whose counts differ from the previous state: `[opcode, difference]`.
   countDelta(state) {
     if (state === 0) return [];
     const [old, now] = [this.data.states[state - 1].counts, this.data.states[state].counts];
@@ -227,7 +227,7 @@
       .sort(([a], [b]) => a.localeCompare(b));
   }
 
-  // Passes by pipeline, in order: `{ pipeline, states, silent }`, with how many runs changed nothing.
+  // Group the passes by pipeline, in order: `{ pipeline, states, silent }`. `silent` counts runs without changes.
   pipelines() {
     const groups = [];
     this.data.states.forEach((state, number) => {

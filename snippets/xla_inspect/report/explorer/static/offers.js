@@ -1,17 +1,17 @@
-// What an explorer can show: offers, each a program compiled for a target, and the models of those that were loaded.
+// The offers of an explorer, each a program compiled for a target, and the models of the offers that were loaded.
 "use strict";
 {
   const { Model } = globalThis.xlaExplorer;
 
   class Offers {
-    // An offer is `{ program, programTitle, target, title, load(tell), loadDetails, note }`; without `program` all are
-    // of one.
+    // An offer is `{ program, programTitle, target, title, load(tell), loadDetails, note }`. Offers without `program`
+    // belong to the same program.
     constructor(offers) {
       Object.assign(this, { models: new WeakMap(), coming: new WeakMap(), known: new WeakMap() });
       this.replace(offers);
     }
 
-    // What is offered again keeps what was loaded of it.
+    // Replace the offers. An offer that was known before keeps its loaded model.
     replace(offers) {
       this.list = offers.map((offer) => {
         if (!this.known.has(offer)) this.known.set(offer, { program: "", programTitle: offer.program ?? "", note: "", ...offer });
@@ -19,8 +19,8 @@
       });
     }
 
-    // The offer that is most like what is wanted: the program on the target, on one of the same kind with another number
-    // of devices, on any; else the target.
+    // Return the closest offer: the program on the target, else on the same kind of target with another number of
+    // devices, else on any target. For an unknown program, return an offer for the target, else the first offer.
     find({ program, target } = {}) {
       const same = this.list.filter((it) => it.program === program);
       const isMeant = (it) => it.target === target;
@@ -28,7 +28,7 @@
       return same.find(isMeant) ?? same.find(isAlike) ?? same[0] ?? this.list.find(isMeant) ?? this.list[0];
     }
 
-    // Lists of `[value, title]`, as menus take them.
+    // `programs` and `targets` return `[value, title]` entries for a menu.
     programs() {
       return [...new Map(this.list.map((it) => [it.program, it.programTitle || it.program || "program"]))];
     }
@@ -37,7 +37,7 @@
       return this.list.filter((it) => it.program === program).map(({ target, title }) => [target, title]);
     }
 
-    // What stands beside an offer at first: the next target of its program, else the same target of the next program.
+    // Return the first offer for the second pane: the next target of the program, else this target of the next program.
     next(offer) {
       const targets = this.list.filter((it) => it.program === offer.program);
       if (targets.length > 1) return targets[(targets.indexOf(offer) + 1) % targets.length];
@@ -46,7 +46,7 @@
       return this.find({ program, target: offer.target });
     }
 
-    // The model of an offer, fetched once; who asks while it comes waits for the same. What failed is asked for anew.
+    // Return the model of an offer, loaded once. Concurrent calls share one load. A failed load can be retried.
     async load(offer, tell) {
       if (!this.models.has(offer)) {
         if (!this.coming.has(offer)) this.coming.set(offer, offer.load(tell));
@@ -64,23 +64,23 @@
       return this.models.get(offer) ?? null;
     }
 
-    // More complete data of an offer came.
+    // Replace the model of an offer with one of more complete data.
     refresh(offer, data) {
       this.models.set(offer, new Model(data, offer.loadDetails));
     }
   }
 
-  // Whether a model has what a view shows. Data may come stage by stage.
+  // Return whether a model has the data of a view. The data may arrive stage by stage.
   const NEEDS = { before: "states", passes: "states", after: "states" };
   const has = (model, view) => {
     const part = NEEDS[view] ?? view;
-    if (view === "before" && model.data.states?.[0]?.label) return false; // the module as imported is not there
+    if (view === "before" && model.data.states?.[0]?.label) return false; // the imported module is missing
     if (model.has) return model.has(part);
     const held = model.data[part];
     return Array.isArray(held) ? held.length > 0 : held !== undefined;
   };
 
-  // The views of a model, in order, and the one that takes the place of one that it does not have.
+  // `isOffered` returns whether a model has a view. `fitting` returns the view, or a replacement if the model lacks it.
   const isOffered = (model, view) => {
     const it = globalThis.xlaExplorer.views[view];
     return Boolean(it) && has(model, view) && it.isOffered?.(model) !== false;

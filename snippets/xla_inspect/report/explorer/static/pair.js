@@ -1,4 +1,4 @@
-// Two panes beside each other: what belongs together lights and scrolls together.
+// Two panes side by side: matching instructions are highlighted together, and the panes scroll together.
 "use strict";
 {
   const { element, match, light, menu, percent, views, isOffered } = globalThis.xlaExplorer;
@@ -29,7 +29,7 @@
       return this.panes.find((each) => each !== pane);
     }
 
-    // Each pane has its own menus, over it.
+    // Add a pane's own menus above it.
     addMenus(pane) {
       const act = (change) => this.explorer.act(pane, change, "push");
       const made = {
@@ -79,7 +79,7 @@
       return (pane === this.panes[0] ? this.found.there : this.found.back).get(number) ?? null;
     }
 
-    // What one pane was told that holds for both: the line, and the instruction that is matched with the chosen one.
+    // Apply a change of one pane to the other: the chosen line, and the match of the chosen instruction.
     follow(pane, change) {
       const other = this.other(pane);
       if (!other.model || !("place" in change || "chosen" in change)) return;
@@ -89,7 +89,7 @@
       if (other.state.place >= 0 || other.state.chosen !== null) other.bringChosen();
     }
 
-    // What the pointer rests on shows its twin.
+    // Mark the instruction that matches the one under the pointer.
     point(pane, number) {
       const other = this.other(pane).part;
       for (const each of other.querySelectorAll(".twin")) each.classList.remove("twin");
@@ -97,7 +97,7 @@
       if (twin !== null) for (const each of other.querySelectorAll(`[data-instruction="${twin}"]`)) each.classList.add("twin");
     }
 
-    // Scroll the other pane so that the first matched row in sight stands as high there.
+    // Scroll the other pane so that the first visible matched row is equally high in both panes.
     scrollWith(pane) {
       if (Math.abs((this.scrolled.get(pane) ?? -2) - pane.part.scrollTop) < 2) return void this.scrolled.delete(pane);
       this.scrolled.delete(pane);
@@ -118,13 +118,13 @@
       if (other.part.scrollTop !== before) this.scrolled.set(other, other.part.scrollTop);
     }
 
-    // The row of an instruction, brought into the page where only rows in sight are.
+    // Return the row of an instruction. A list that draws only visible rows adds it to the DOM first.
     reach(pane, number) {
       const [list] = pane.part.getElementsByClassName("reaches");
       return pane.part.querySelector(`[data-instruction="${number}"]`) ?? list?.reach?.(number) ?? null;
     }
 
-    // The first row in sight of a pane whose twin the other shows.
+    // Return the first visible row of a pane that has a match in the other pane, and that match.
     findAnchor(pane, other) {
       const { top, bottom, left, width } = pane.part.getBoundingClientRect();
       let last = null;

@@ -1,4 +1,4 @@
-// A pane: one offer in one view, at one pass. An explorer has one, or two beside each other.
+// A pane shows one offer in one view, at one pass. An explorer has one pane, or two side by side.
 "use strict";
 {
   const X = globalThis.xlaExplorer;
@@ -7,7 +7,7 @@
   const LIT = ".lit:is([data-place], [data-places])";
   const STEPS = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
 
-  // Scroll a part, or the window in it where the thing is, and nothing around it, as far as it takes to see a thing in it.
+  // Scroll a part, or the drawing's viewport in it that contains the element, just far enough to show the element.
   const bring = (thing, part) => {
     if (!thing) return;
     part = thing.closest(".window") ?? part;
@@ -16,8 +16,8 @@
     part.scrollTop += inner.top - outer.top - Math.max(24, (outer.height - inner.height) / 3);
   };
 
-  // One stop of each part can be reached with Tab: where the focus is or was, the lit one, else the first.
-  // Arrows lead to the others. A part without any can itself be reached, to be scrolled.
+  // Make one stop of a part reachable with Tab: `wanted`, else the previous stop, else the highlighted one, else the
+  // first. The arrow keys reach the other stops. A part without stops gets the focus itself, for scrolling.
   const offerFocus = (part, wanted = null) => {
     const old = part.querySelector(`:is(${STOPS})[tabindex="0"]`);
     const found = wanted ?? old ?? part.querySelector(`.lit:is(${STOPS})`) ?? part.querySelector(STOPS);
@@ -27,7 +27,7 @@
     else part.tabIndex = 0;
   };
 
-  // Arrows lead from stop to stop; in a list of passes `choose` is told which one.
+  // Move between stops with the arrow keys. In a list of passes, call `choose` with the next pass instead.
   const stepOnKey = (event, part, choose) => {
     const step = STEPS[event.key];
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -42,23 +42,24 @@
   };
 
   class Pane {
-    // `act` is told of what a reader does here: the pane, a change of its state, and what becomes of the address.
+    // The pane calls `act(pane, change, history)` when the reader changes something; see `Explorer.show`.
     constructor(id, offers, act, switches, label = "Result") {
       Object.assign(this, { id, offers, act, asked: 0, model: null, offer: null });
       this.state = { id, program: "", target: "", view: "passes", pass: 0, place: -1, chosen: null, donated: false, search: "", all: false, switches };
       this.part = element("div", { class: "pane", role: "group", "aria-label": "What the compiler made" });
       this.part.addEventListener("click", (event) => this.onClick(event));
       this.part.addEventListener("keydown", (event) => stepOnKey(event, this.part, (pass) => this.act(this, { pass })));
-      // A view that places its parts when it is seen says when it has.
+      // A view that is laid out only when it becomes visible may send `placed` afterwards.
       this.part.addEventListener("placed", () => this.state.place >= 0 && bring(this.part.querySelector(LIT), this.part));
-      // Wherever the focus went, Tab comes back to.
+      // Tab returns to the stop that last had the focus.
       this.part.addEventListener("focusin", (event) => offerFocus(this.part, event.target.closest(STOPS)));
       this.stepper = new Stepper(this);
       this.find = new globalThis.xlaExplorer.Find(this);
       this.root = element("section", { class: "side", "aria-label": label }, this.stepper.root, this.find.root, this.part);
     }
 
-    // Change some of the state and draw what depends on it; what is loaded meanwhile, the old stays. Whether it did.
+    // Change part of the state and redraw what depends on it. The old result stays until the new one has loaded. Return
+    // whether the change took effect.
     async show(change, tell) {
       const asked = ++this.asked;
       const { program = this.state.program, target = this.state.target } = change;
@@ -70,7 +71,7 @@
       Object.assign(state, change, { program: offer.program, target: offer.target });
       Object.assign(this, { model, offer });
       if (old && old !== model) {
-        // A place keeps its file and line from one target to the next, and a pass its name, not their numbers.
+        // The numbers of places and passes differ between models, so translate them by file and line, and by pass name.
         if (!("place" in change)) state.place = this.findPlace(old.place(state.place));
         if (!("pass" in change) && this.hasStates(model) && this.hasStates(old)) state.pass = model.findPass(old, state.pass);
         if (!("chosen" in change)) state.chosen = null;
@@ -86,7 +87,8 @@
       return model.last >= 0;
     }
 
-    // The number of a pass that may be named: the first of that name, or with it in its name; `fusion` is what fuses most.
+    // Return the number of a pass given by number or by name: the first pass of that name, else the first pass whose
+    // name contains it. If no pass is named `fusion`, that name means the pass that fuses most.
     readPass(pass) {
       if (!this.hasStates(this.model)) return 0;
       const { states } = this.model.data;
@@ -96,7 +98,7 @@
       return Math.min(Math.max(number, 0), this.model.last);
     }
 
-    // The pass that fuses most: by its name, the one after which fewest instructions stand in the entry, else the last.
+    // Return the pass with "fusion" in its name that adds the most fusions, or the last state if there is no such pass.
     findFusion() {
       if (!this.hasStates(this.model)) return 0;
       const fusing = this.model.data.states.map((it, at) => [it, at]).filter(([it]) => /fusion/i.test(it.pass ?? ""));
@@ -140,8 +142,8 @@
       bring(this.part.querySelector(".chosen") ?? this.part.querySelector(LIT), this.part);
     }
 
-    // Light what belongs to the place: all that carries its number; folds that hold some of it open. The chosen
-    // instruction, and what holds it, are marked besides.
+    // Highlight everything that carries the number of the place, and open the folds that contain some of it. Also mark
+    // the chosen instruction and the elements that contain it.
     relight() {
       const { place, chosen } = this.state;
       light(this.part, place);
@@ -161,14 +163,14 @@
       if (line) this.choose(Number(line.dataset.place), Number(line.dataset.instruction ?? NaN));
     }
 
-    // Choose a place and an instruction, or neither if they are chosen already.
+    // Choose a place and an instruction. If they are already chosen, clear the choice.
     choose(place, number) {
       const chosen = Number.isNaN(number) ? null : number;
       const again = place === this.state.place && chosen === this.state.chosen;
       this.act(this, { place: again ? -1 : place, chosen: again ? null : chosen }, "push");
     }
 
-    // The state of the module that the view shows.
+    // Return the number of the module state that the view shows.
     at() {
       return { before: 0, passes: this.state.pass }[this.state.view] ?? this.model.last;
     }
@@ -184,7 +186,7 @@
       return null;
     }
 
-    // Drawing anew must not lose the focus: it goes to the same place in order.
+    // Remember the focus before a redraw. `restore` focuses the element at the same position afterwards.
     remember() {
       const active = this.part.getRootNode().activeElement;
       if (!active || !this.part.contains(active)) return null;
@@ -199,7 +201,7 @@
     }
   }
 
-  // Light in a part all that carries the number of a place, and nothing else.
+  // Highlight the elements of a part that carry the number of a place, and no others.
   const light = (part, place) => {
     const set = (each, isLit) => {
       each.classList.toggle("lit", isLit);

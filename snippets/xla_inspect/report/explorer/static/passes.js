@@ -1,4 +1,4 @@
-// The passes that changed the module, by pipeline, and what each of them did.
+// The passes view: the passes that changed the module, by pipeline, and the changes of each pass.
 "use strict";
 {
   const { element, drawn, computations, inModule, views } = globalThis.xlaExplorer;
@@ -72,7 +72,7 @@
     return computations(model, shown, state, state.pass > 0 && !state.all);
   };
 
-  // What a pass did to the module; of a large one it is found elsewhere, and comes when it is.
+  // Draw what a pass changed. The difference of a large module is computed in a worker and drawn when it arrives.
   const difference = (model, state) => {
     if (!model.isSlow(state.pass)) return [drawDifference(model, state, model.diff(state.pass))];
     const [asked, coming] = [state.pass, element("p", { class: "coming" }, "Comparing …")];
@@ -108,7 +108,7 @@
     printsRows: true,
     draw: (model, state) => [element("div", { class: "step" }, list(model, state), detail(model, state))],
     count: (model, place, state) => inModule(model, state.pass, place),
-    // Another pass: the list stays, with another of its options chosen.
+    // Show another pass: keep the list, change its selected option, and replace the detail.
     update: (pane, model, state) => {
       const options = pane.querySelector('[role="listbox"]');
       const chosen = options?.querySelector(`[data-pass="${state.pass}"]`);

@@ -1,14 +1,14 @@
-// A picture of what stands in an element, as SVG and as PNG: drawn anew from what the browser laid out, so that it
-// needs nothing else to be seen.
+// Export the visible content of an element as SVG or PNG. The picture is redrawn from the browser's layout, so that the
+// file does not depend on the page.
 "use strict";
 {
   const { drawn } = globalThis.xlaExplorer;
   const SHAPES = "path, circle, rect, line, polyline, polygon";
-  const SCALE = 2; // dots of a PNG for each of the page
+  const SCALE = 2; // PNG pixels per CSS pixel
 
   const isSeen = (colour) => colour && colour !== "none" && !/^rgba\(.*, 0\)$/.test(colour) && colour !== "transparent";
 
-  // A shape of SVG as the `d` of a path.
+  // Return an SVG shape as the `d` attribute of a path.
   const outline = (shape) => {
     const at = (name) => Number(shape.getAttribute(name) ?? 0);
     if (shape.localName === "path") return shape.getAttribute("d") ?? "";
@@ -18,7 +18,7 @@
     return `M${shape.getAttribute("points") ?? ""}${shape.localName === "polygon" ? "z" : ""}`;
   };
 
-  // The lines of a text as they are broken: `[text, rectangle]`.
+  // Return the lines of a text node as the browser wraps them: `[text, rectangle]`.
   const readLines = (node) => {
     const range = document.createRange();
     const lines = [];
@@ -43,7 +43,7 @@
     return lines;
   };
 
-  // What to draw, in order: rectangles, lines of text and paths, in pixels from a corner. Only what is in sight.
+  // Collect the visible items to draw, in order: rectangles, lines of text and paths, in pixels from the corner.
   const collect = (root) => {
     const frame = root.getBoundingClientRect();
     const items = [];
@@ -55,7 +55,7 @@
       const style = getComputedStyle(node);
       const area = node.getBoundingClientRect();
       if (style.display === "none" || style.visibility === "hidden" || (area.width <= 1 && area.height <= 1 && node.classList.contains("hidden"))) return;
-      // What is there to be pressed is no part of the picture; of a menu what it stands at is.
+      // Leave controls out of the picture. Draw a menu as the text of its selected option.
       if (node.matches(".head .steps, .grip, .words")) return;
       if (node.matches("select")) return addMenu(node, style, area, clip);
       if (node.matches(SHAPES) && node.ownerSVGElement) return addShape(node, style, clip);
@@ -93,7 +93,7 @@
       const at = { left: area.left, top: area.top + area.height / 2 + parseFloat(style.fontSize) * 0.34, width: 0, height: 0 };
       if (!isOut(area) && area.top >= clip.top - 2) items.push({ kind: "text", text: said, ...box(at), font: fontOf(style), fill: style.color });
     };
-    // The sign in the gutter is no node: it stands where the first line of its row does.
+    // The sign in the gutter is a pseudo-element, so compute its position: that of the first line of its row.
     const addSign = (node, area, clip) => {
       const sign = getComputedStyle(node, "::before");
       const said = /^"(.+)"$/.exec(sign.content)?.[1]?.trim();
@@ -135,7 +135,7 @@
 
   const paper = (root) => getComputedStyle(root.getRootNode().host ?? root).backgroundColor;
 
-  // The picture as the text of an SVG file.
+  // Return the picture as the text of an SVG file.
   const drawSvg = (root) => {
     const { width, height, items } = collect(root);
     const svg = drawn("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
@@ -150,7 +150,7 @@
     return new XMLSerializer().serializeToString(svg);
   };
 
-  // The picture as a promise of a PNG.
+  // Return a promise of the picture as a PNG blob.
   const drawPng = (root) => {
     const { width, height, items } = collect(root);
     const canvas = Object.assign(document.createElement("canvas"), { width: width * SCALE, height: height * SCALE });

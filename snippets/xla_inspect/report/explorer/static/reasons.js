@@ -1,17 +1,17 @@
-// What the compiler said of an instruction: each decision with its pass, its verdict, a sentence and its own words.
+// The compiler's decisions about an instruction: each with its pass, verdict, a sentence and the compiler's own words.
 "use strict";
 {
   const { element, count } = globalThis.xlaExplorer;
-  const FIRST = 6; // decisions shown at once
+  const FIRST = 6; // decisions shown at first
 
-  // The panel of one explorer: `show` is the explorer's, `name` the instruction as it stands at the beginning of its row.
+  // The panel of one explorer. `show(change, history)` changes the state of the explorer.
   class Reasons {
     constructor(show) {
       Object.assign(this, { show, asked: 0, shown: null });
       this.root = element("div", { class: "reasons", role: "region", "aria-label": "The compiler's reasons", tabindex: 0 });
     }
 
-    // Say what the compiler decided about an instruction, or nothing where none is given.
+    // Show the decisions about the instruction with this number and name, or a hint if `number` is null.
     async tell(model, number, name) {
       const asked = ++this.asked;
       this.root.hidden = !model.data.reasons;

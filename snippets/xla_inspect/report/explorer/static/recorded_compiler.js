@@ -1,4 +1,4 @@
-// A compiler that compiles nothing: it answers from captures that were recorded, with no server behind it.
+// A compiler that does not compile: it answers from recorded captures and needs no server.
 "use strict";
 {
   const { fetchData, normalize } = globalThis.xlaExplorer;
@@ -6,8 +6,8 @@
   const DEFINITION = /^def\s+(\w+)\s*\(([^)]*)\)/gm;
 
   class RecordedCompiler {
-    // `index` lists `programs`, `{ name, title, function, arguments, file }`, and `captures` of them,
-    // `{ program, target, title, src, details, size }`, and names a file of `codes`; the files lie at `home`.
+    // `index` has the `programs`, `{ name, title, function, arguments, file }`, their `captures`, which are
+    // `{ program, target, title, src, details, size }`, and the name of the file `codes`. All files are in `home`.
     constructor(index, home) {
       Object.assign(this, { index, home, sent: 0 });
     }
@@ -16,14 +16,14 @@
       return this.index.programs;
     }
 
-    // The code of each program, by its name: fetched when code is asked about.
+    // Return a promise of the code of each program by its name. The code is fetched on first use.
     codes() {
       this.coming ??= fetchData(this.home + this.index.codes);
       this.coming.catch(() => (this.coming = null));
       return this.coming;
     }
 
-    // What a playground begins with.
+    // Return the initial state of a playground.
     async start() {
       const codes = await this.codes();
       const programs = this.index.programs.map((it) => ({ ...it, code: codes[it.name] }));
@@ -41,7 +41,7 @@
       };
     }
 
-    // What some code defines, and the arguments that were recorded for it.
+    // Return the functions that some code defines, and the arguments that were recorded for it.
     async describe(code, wanted) {
       const functions = [...code.matchAll(DEFINITION)].map((it) => ({
         name: it[1],
@@ -59,8 +59,8 @@
       return `xla-inspect play ${found?.file.split("/").at(-1) ?? "FILE.py"}:${found?.function ?? request.function}`;
     }
 
-    // The program of a request: the one that it names, else that of its code, and of its function where a file has many;
-    // with what it was compiled with, and nothing else.
+    // Return the program of a request: the one that it names, else one with the same code and, if given, function.
+    // Return undefined if the options or the arguments differ from the recorded ones.
     async find({ name, code, function: wanted, arguments: given = "", options = {} }) {
       const codes = name ? {} : await this.codes();
       const isMeant = (it) => (name ? it.name === name : normalize(codes[it.name]) === normalize(code));
@@ -70,7 +70,7 @@
       return isChanged ? undefined : same.find((it) => !given || !it.arguments || spaceless(it.arguments) === spaceless(given));
     }
 
-    // With `tell` the data of each target is fetched and told; without, offers fetch it when it is asked for.
+    // Return the offers of a request. With `tell`, also fetch the data of each target and report it as an event.
     async send(request, tell) {
       const id = ++this.sent;
       const found = await this.find(request);
@@ -99,7 +99,7 @@
       }
     }
 
-    // What was sent before is no longer told of.
+    // Stop reporting events of earlier requests.
     async stop() {
       this.sent += 1;
     }

@@ -1,9 +1,9 @@
-// How near each launch could come to the limits of the hardware: operations a second over operations per byte.
+// The roofline: the bound of each launch, as operations per second over operations per byte.
 "use strict";
 {
   const { drawn, size, whole, letterOf } = globalThis.xlaExplorer;
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [360, 250, 52, 8, 14, 34]; // of the drawing, CSS pixels of a phone
-  const [LETTER, TALL, RADIUS] = [6.7, 12, 7]; // of a label: the width of a character and the height; of a dot
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [360, 250, 52, 8, 14, 34]; // the size and the margins of the drawing, in CSS pixels on a phone
+  const [LETTER, TALL, RADIUS] = [6.7, 12, 7]; // the character width and the height of a label, and the radius of a dot
   const PREFIXES = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
   const short = (number) => {
@@ -14,7 +14,7 @@
     const [unit, prefix] = PREFIXES.find(([least]) => number >= least) ?? [1, ""];
     return prefix ? `${short(number / unit)}\u00a0${prefix}` : short(number);
   };
-  const tight = (text) => text.replaceAll(" ", "\u00a0"); // a number and its unit stay on one line
+  const tight = (text) => text.replaceAll(" ", "\u00a0"); // keep a number and its unit on one line
   const bytes = (number) => tight(size(number));
   const time = (seconds) => {
     if (seconds >= 1e-3) return tight(`${short(seconds * 1e3)} ms`);
@@ -23,7 +23,7 @@
 
   const bytesOf = (it) => (it.read ?? 0) + (it.written ?? 0);
   const intensityOf = (it) => (it.flops && bytesOf(it) ? it.flops / bytesOf(it) : null);
-  // The numbers of an instruction's lines of Python, its own first.
+  // Return the numbers of the lines of Python of a launch's instruction, its own line first.
   const placesOf = (it) => it.places ?? [];
 
   const say = (it) =>
@@ -34,10 +34,10 @@
       it.measured === undefined ? "" : `measured ${time(it.measured)}`,
     ].filter(Boolean).join("; ") + ".";
 
-  // Decades of a logarithmic axis that hold all numbers.
+  // Return the first and last power of ten of a logarithmic axis that contains all numbers.
   const decades = (numbers) => [Math.floor(Math.log10(Math.min(...numbers))), Math.ceil(Math.log10(Math.max(...numbers)))];
 
-  // Labels that do not lie on one another: each takes the first of some places that is free.
+  // Places labels without overlap: each label takes the first free one of its candidate positions.
   class Labels {
     taken = [];
 
@@ -45,7 +45,7 @@
       return this.taken.every((it) => box[0] >= it[2] || box[2] <= it[0] || box[1] >= it[3] || box[3] <= it[1]);
     }
 
-    // `[x, y]` are baselines to try; `anchor` says which end of the text stands there. Nothing where none is free.
+    // `places` are candidate baselines, `[x, y]`. `anchor` is the end of the text there. Return "" if none is free.
     put(text, places, anchor, attributes = {}) {
       const width = LETTER * text.length;
       const shift = { start: 0, middle: width / 2, end: width }[anchor];
@@ -59,7 +59,8 @@
     }
   }
 
-  // The drawing, or null where no launch has both operations and bytes. `choose(place)` is called for a dot, `tell` on focus.
+  // Return the drawing, or null if no launch has both operations and bytes. Clicking a dot calls `choose(place)`, and
+  // focusing it calls `tell`.
   const roofline = (kernels, state, choose, tell) => {
     const { bandwidth, roofs } = kernels.hardware;
     const shown = kernels.launches.map((it, number) => ({ it, number })).filter(({ it }) => intensityOf(it) !== null && it.seconds);
@@ -90,7 +91,7 @@
       ),
       labels.put("operations per byte of main memory", [[WIDTH - RIGHT, HEIGHT - 5]], "end"),
     ];
-    // Dots are where they are; labels make way for them.
+    // The positions of dots are fixed, so reserve their space before placing the labels.
     const middles = shown.map(({ it }) => [x(intensityOf(it)), y(it.flops / it.seconds)]);
     for (const [across, down] of middles) labels.taken.push([across - RADIUS, down - RADIUS, across + RADIUS, down + RADIUS]);
     const isAlone = (n) => middles.slice(n + 1).every(([across, down]) => Math.hypot(across - middles[n][0], down - middles[n][1]) > 2 * RADIUS);

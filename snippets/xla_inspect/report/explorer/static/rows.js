@@ -1,16 +1,16 @@
-// Listings: the texts of the stages, and modules, whose computations fold.
+// Listings: the texts of the stages, and modules whose computations are folds.
 "use strict";
 {
   const X = globalThis.xlaExplorer;
   const { element, line, tokenize, tokenizeLines, paint, VirtualRows } = X;
-  const AROUND = 2; // unchanged rows shown beside a change
-  const [AT_ONCE, PIECE, SLICE] = [80, 20, 12]; // rows drawn at once and in a piece, milliseconds of a task
-  const MANY = 400; // rows, or computations, of which only those in sight are drawn
+  const AROUND = 2; // unchanged rows shown before and after a change
+  const [AT_ONCE, PIECE, SLICE] = [80, 20, 12]; // rows drawn at once, rows drawn per job, and milliseconds per task
+  const MANY = 400; // with more rows or computations than this, only the visible ones are drawn
   const [LINE, EDGES, SUMMARY] = [18, 6, 30]; // pixels
 
   const guessRow = (length, columns) => LINE * Math.max(Math.ceil((length + 2) / columns), 1) + EDGES;
 
-  // Words of two versions of a line that the other does not have, in order.
+  // `words` splits a line into words. `findDifferent` returns the positions of the words that only one version has.
   const words = (text) => tokenize(text, "hlo").flatMap(([name, piece]) => (name ? [[name, piece]] : piece.split(/(?<=[\s,(){}])|(?=[\s,(){}])/).map((it) => ["", it])));
   const findDifferent = (before, after) => {
     const [a, b] = [before, after].map((pieces) => pieces.map(([, it]) => it));
@@ -22,7 +22,8 @@
     return [only(x, y), only(y, x)];
   };
 
-  // A line of HLO in its colours: names of instructions lead somewhere, opcodes and attributes say what they are.
+  // Color a line of HLO. Names of instructions carry the data for links to definitions, and opcodes and attributes
+  // carry the data for their explanations.
   const hlo = (pieces, different = null) =>
     paint(pieces, (name, piece, at) => {
       const attributes = name ? { class: name } : null;
@@ -48,8 +49,8 @@
     return element("li", { class: kind }, element("span", { class: "line was" }, element("span", { class: "hidden" }, "before: "), ...hlo(old, gone)), shown);
   };
 
-  // Long listings are drawn in pieces, so that the first of them is seen at once: some rows in the task that asks for
-  // them, the rest in tasks that leave room for others.
+  // Long listings are drawn in pieces, so that the first rows appear immediately: some rows in the task that requests
+  // them, the rest in later tasks that leave time for others.
   const queue = [];
   let spent = 0;
   const soon = (job) => {
@@ -68,15 +69,15 @@
     spent += now;
     draw(now);
     if (!items.length) return;
-    // Whether there is more to do: not in a list that has left the page.
+    // Return whether rows remain. A list that was removed from the page is not completed.
     soon(() => {
       if (list.isConnected) draw(PIECE);
       return list.isConnected && items.length > 0;
     });
   };
 
-  // Rows in order; where only changes are wanted, runs of unchanged rows fold into a button that shows them. A list has
-  // `ensure`, which brings a row that is meant into the page where only rows in sight are, and opens the fold it is in.
+  // Create a list of rows. With `onlyChanges`, runs of unchanged rows fold into a button that shows them. If the list
+  // draws only visible rows, its `ensure` adds a requested row to the DOM and opens the fold that contains it.
   const rows = (model, it, state, onlyChanges) => {
     const list = element("ol", { class: "code" });
     const near = new Set();
@@ -122,7 +123,8 @@
     return list;
   };
 
-  // A computation, folded unless it is worth a look: its rows are made when it opens.
+  // Create a fold of a computation. It is open if it is the entry, has changes to show or contains the chosen row. Its
+  // rows are created when it opens.
   const computation = (model, it, state, onlyChanges) => {
     const name = `${it.isEntry ? "ENTRY " : ""}%${it.name}`;
     const fold = element(
@@ -139,7 +141,7 @@
       fold.open = true;
       return fold.lastChild.ensure(isMeant);
     };
-    // What a chosen line lights must be seen: `pane.js` asks this of each fold.
+    // Open the fold if it contains the chosen instruction or line. `pane.js` calls this for each fold.
     fold.reveal = (place, chosen) => {
       const isMeant = (each) => (chosen !== null ? each.instruction === chosen : place >= 0 && each.place === place);
       const isLit = (each) => place >= 0 && each.place === place;
@@ -157,14 +159,14 @@
     return fold;
   };
 
-  // A part of a view whose rows can be asked for though they are not in the page: `lines` gives what can be found in it,
-  // `[text, item]`, `go` brings an item into the page, and `reach` an instruction.
+  // Make the rows of a view reachable even if they are not in the DOM: `lines` returns the searchable rows as
+  // `[text, item]`, `go` adds an item to the DOM, and `reach` adds an instruction.
   const reaching = (root, { lines, go, reach = () => null, reveal }) => {
     root.classList.add("reaches");
     return Object.assign(root, { lines, go, reach, reveal });
   };
 
-  // Computations below each other.
+  // List computations one below the other.
   const computations = (model, shown, state, onlyChanges) => {
     const root = element("div", { class: "module" });
     const make = (it) => (it.made ??= computation(model, it.computation, state, onlyChanges));
@@ -177,7 +179,7 @@
         X.light?.(each, state.place);
       }
     };
-    // Many small ones that are open come to as much as a long one, which draws only its rows in sight itself.
+    // Many small open computations have as many rows as a long one, which itself draws only its visible rows.
     const small = shown.filter((each) => isOpen(each) && each.rows.length <= MANY).reduce((sum, each) => sum + each.rows.length, 0);
     const isLong = items.length > MANY || small > 2 * MANY;
     const virtual = isLong && new VirtualRows(root, items, make, { guess, spacer: "div", piece: 10, onDraw: relight });
@@ -209,7 +211,7 @@
 
   const module = (model, number, state) => [computations(model, model.module(number), state, false)];
 
-  // Lines of a text, each with its place.
+  // List the lines of a text, each with its line of Python.
   const text = (lines, state, language) => {
     const list = element("ol", { class: "code" });
     const tokens = lines.length > MANY ? null : tokenizeLines(lines.map(([shown]) => shown), language);
@@ -234,11 +236,10 @@
   const inModule = (model, number, place) =>
     model.module(number).reduce((sum, c) => sum + c.rows.filter((each) => each.place === place).length, 0);
 
-  // What there is to see: name -> { title, draw(model, state, show), count?(model, place), update?(pane, model, state),
-  // isOffered?(model) }.
-  // `draw` returns nodes; elements with data-place, or numbers in data-places, light up with that place of Python.
-  // `count` says how many things of a view belong to a place. `update` redraws for another pass. `printsRows` where
-  // the switches for layouts, configuration and metadata matter.
+  // The views: name -> { title, draw(model, state, show), count?(model, place), update?(pane, model, state),
+  // isOffered?(model) }. `draw` returns nodes. Elements with data-place, or numbers in data-places, are highlighted
+  // with that line of Python. `count` returns how many items of a view belong to a place. `update` redraws for another
+  // pass. `printsRows` says that the switches for layouts, configuration and metadata matter.
   Object.assign(X.views, {
     jaxpr: {
       title: "jaxpr",
@@ -256,14 +257,14 @@
       draw: (model, state) => module(model, 0, state),
       count: (model, place) => inModule(model, 0, place),
     },
-    passes: null, // passes.js; the tabs stand in this order
+    passes: null, // defined in passes.js; this entry sets the order of the tabs
     after: {
       title: "Optimized HLO",
       printsRows: true,
       draw: (model, state) => module(model, model.last, state),
       count: (model, place) => inModule(model, model.last, place),
     },
-    // What these draw comes with a script of its own, where a page loads that later.
+    // A page may load the scripts that draw these views later.
     code: { title: "Code", printsRows: true, isOffered: (model) => Boolean(model.data.code) },
     graph: { title: "Graph", printsRows: true },
     buffers: { title: "Buffers" },

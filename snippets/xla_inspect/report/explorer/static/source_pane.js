@@ -1,8 +1,8 @@
-// The Python beside the result: each line that something came of has a colour, and what nothing came of is folded.
+// The Python source next to the result. Lines that the result refers to are colored, and other blocks are folded.
 "use strict";
 {
   const { element, line, bring, light, offerFocus, stepOnKey, STOPS, LIT } = globalThis.xlaExplorer;
-  // Neither red nor green, no two alike to the colour-blind beside each other: `[on a light page, on a dark one]`.
+  // No red and no green, and color-blind readers can distinguish neighbors: `[on a light page, on a dark page]`.
   const PALETTE = [
     ["#0067a8", "#5cb0ea"],
     ["#b97f00", "#f2c648"],
@@ -15,7 +15,7 @@
   ];
   const DEFINES = /^(?:async\s+def|def|class)\s+(\w+)/;
 
-  // The top-level blocks of a file as `[first, after]`, decorators with what they decorate.
+  // Return the top-level blocks of a file as `[first, after]`. Decorators belong to the block that they decorate.
   const blocks = (lines) => {
     const starts = [];
     lines.forEach((text, at) => {
@@ -30,7 +30,7 @@
     });
   };
 
-  // Which lines are seen at first: those of the blocks that something came of, and of the program itself.
+  // Return which lines are shown at first: those of blocks with colored lines, and those of the program itself.
   const findSeen = (model, file, lines) => {
     const isSeen = lines.map(() => false);
     const marked = new Set(model.data.places.filter(([f]) => f === file).map(([, number]) => number - 1));
@@ -54,7 +54,7 @@
       });
     }
 
-    // Draw the sources of a model, unless they and their lines are what is shown.
+    // Draw the sources of a model.
     draw(model, state) {
       this.model = model;
       this.part.replaceChildren(...model.data.sources.map(([file, lines], number) => this.drawFile(file, lines, number, state)));
@@ -80,7 +80,7 @@
       );
     }
 
-    // A button that shows the lines that are folded from one on.
+    // Create a button that shows and hides the run of folded lines that begins at `at`.
     fold(items, isSeen, at) {
       const end = isSeen.indexOf(true, at);
       const folded = items.slice(at, end < 0 ? items.length : end);
@@ -101,7 +101,7 @@
       if (isMoved) bring(lit, this.part);
     }
 
-    // Give each place of a model its colour. A line keeps the one that it has for the targets and edits that follow.
+    // Return the color of each place of a model. A line keeps its color for later targets and edits.
     paint(model) {
       const places = model.data.places.map(([file, number], place) => ({ file: model.data.sources[file][0], number, place }));
       let [last, at] = ["", -1];
@@ -117,7 +117,7 @@
       return places.map(({ file, number, place }) => [place, `light-dark(${PALETTE[this.colours.get(`${file}:${number}`)].join(", ")})`]);
     }
 
-    // The same for who shows the source elsewhere: `{ file: { line: colour } }`.
+    // Return the colors for a page that shows the source itself: `{ file: { line: color } }`.
     listColours(model) {
       if (this.listed?.model === model) return this.listed.found;
       const found = {};
@@ -130,7 +130,7 @@
     }
   }
 
-  // What sets the colours of places for all that stands in a part.
+  // Set the colors of places for everything inside a part.
   const dye = (part, colours) => {
     for (const [place, colour] of colours) part.style.setProperty(`--place-${place}`, colour);
   };

@@ -1,4 +1,4 @@
-// What an explorer says of the line and the instruction that are chosen, and of what did not load.
+// The status line: it describes the chosen line and instruction, and reports failed loads.
 "use strict";
 {
   const { element, count } = globalThis.xlaExplorer;
@@ -24,7 +24,7 @@
       this.root.replaceChildren(`The data for ${title} did not load: ${error.message}. Check the connection. `, again);
     }
 
-    // What the place became, where it was counted, and where the chosen instruction comes from.
+    // Describe what the place became, where that was counted, and where the chosen instruction comes from.
     tell(pane, found) {
       const { model, state } = pane;
       const row = pane.findRow(state.chosen);
@@ -41,7 +41,7 @@
       this.root.replaceChildren(element("b", {}, model.place(state.place)), `: ${end}`, ...ways);
     }
 
-    // Ways from the chosen instruction to where else it is: the code of its kernel, and the optimized HLO.
+    // Offer buttons from the chosen instruction to the code of its kernel, and to the optimized HLO.
     offerWays(pane, row) {
       if (!row) return [];
       const { model, state } = pane;

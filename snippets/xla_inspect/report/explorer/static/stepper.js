@@ -1,8 +1,8 @@
-// From pass to pass by buttons: the one before, the next, and all of them one after another.
+// Buttons that step through the passes: the previous pass, the next pass, and all passes one after another.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const SPEEDS = [["2000", "½×"], ["1000", "1×"], ["500", "2×"], ["200", "5×"]]; // milliseconds that a pass is seen
+  const SPEEDS = [["2000", "½×"], ["1000", "1×"], ["500", "2×"], ["200", "5×"]]; // milliseconds per pass, and the label
   const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
   class Stepper {
@@ -21,7 +21,7 @@
       this.root = element("div", { class: "head" }, this.menus, this.steps);
     }
 
-    // Whether there is a pass to step to; what is found is all that is stepped through.
+    // Step to another pass of the list, which a search may have shortened. Return whether there is one.
     step(by) {
       const { pane } = this;
       const listed = [...pane.part.querySelectorAll('[role="option"]')].map((it) => Number(it.dataset.pass));
@@ -34,7 +34,7 @@
 
     toggle() {
       if (this.timer) return this.stop();
-      // From the last one it begins again.
+      // At the last pass, start again from the imported module.
       if (this.pane.state.pass >= this.pane.model.last) this.pane.act(this.pane, { pass: 0 });
       this.start();
     }
@@ -63,7 +63,7 @@
       const { state, model } = this.pane;
       this.steps.hidden = state.view !== "passes";
       if (this.steps.hidden && this.timer) this.stop();
-      // Who asked for less motion steps, and is not played to.
+      // Readers who prefer reduced motion can step through the passes but cannot play them.
       this.play.hidden = this.speed.hidden = STILL.matches;
       this.previous.disabled = state.pass <= 0;
       this.next.disabled = state.pass >= model.last;

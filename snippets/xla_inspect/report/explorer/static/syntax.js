@@ -1,7 +1,7 @@
-// The colours of listings: what each part of a text is, as the lexers of `xla_inspect.lexers` name it.
+// Syntax colors of listings. The tokens have the classes of the lexers in `xla_inspect.lexers`.
 "use strict";
 {
-  // Rules of a language in order, `[class, pattern]`; the classes are those of the site's listings, none for plain text.
+  // The rules of each language in order: `[class, pattern]`. The classes are the site's; plain text has none.
   const STRING = ["s", /"(?:\\.|[^"\\\n])*"/];
   const NUMBER = ["m", /[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)/];
   const SPACE = ["", /\s+/];
@@ -85,7 +85,7 @@
     return compiled.get(language);
   };
 
-  // The end of what an instruction carries along: braces in braces, and strings.
+  // Return the end of an attribute's value in braces, which may contain nested braces and strings.
   const endOfBraces = (text, from) => {
     let depth = 0;
     for (let at = from; at < text.length; at++) {
@@ -96,7 +96,7 @@
     return text.length;
   };
 
-  // Pieces of a text, `[class, piece]`; neighbours of one class are one piece where they are plain.
+  // Split a text into pieces, `[class, piece]`. Adjacent plain text is one piece.
   const tokenize = (text, language) => {
     const [names, pattern] = compile(language);
     const found = [];
@@ -120,7 +120,7 @@
     return found;
   };
 
-  // The same for each line of a text that goes over several.
+  // Tokenize lines as one text, because a token may span lines. Return the pieces of each line.
   const tokenizeLines = (lines, language) => {
     const made = [[]];
     for (const [name, piece] of tokenize(lines.join("\n"), language))
@@ -131,8 +131,8 @@
     return made;
   };
 
-  // Nodes that show pieces, text only. `mark` may change the attributes of an element: it is told the class, the piece
-  // and its position.
+  // Create nodes that show pieces, as text only. `mark` returns the attributes of an element, given the class, the
+  // piece and its position.
   const paint = (tokens, mark) => {
     const { element } = globalThis.xlaExplorer;
     return tokens.map(([name, piece], at) => {

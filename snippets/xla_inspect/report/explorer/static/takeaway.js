@@ -1,13 +1,13 @@
-// What a reader takes away: a link to exactly this view, its text, the command that makes it, and a picture of it.
+// The menu that saves or copies the current view: its link, its text, the command that produces it, and a picture.
 "use strict";
 {
   const X = globalThis.xlaExplorer;
   const { element, views } = X;
   const STAGES = { jaxpr: "jaxpr", stablehlo: "stablehlo", before: "before", after: "after", code: "code", buffers: "buffers", kernels: "kernels" };
 
-  // Text in a file's name: letters, digits, points and dashes.
+  // Replace everything but letters, digits, underscores, dots and dashes, for a file name.
   const slug = (text) => text.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "");
-  // A word as a shell takes it.
+  // Quote a word for a shell.
   const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
   const save = (blob, name) => {
@@ -37,7 +37,7 @@
           entry("Save PNG", "a picture of the visible part", () => this.savePng()),
         ),
       );
-      // It closes when something else is meant.
+      // Close the menu on Escape, and on a click outside it.
       this.root.addEventListener("keydown", (event) => event.key === "Escape" && this.close(true));
       explorer.shadow.addEventListener("click", (event) => this.root.contains(event.target) || this.close(false));
     }
@@ -66,14 +66,14 @@
       this.told.textContent = `${this.fileName("txt")}, of ${title}`;
     }
 
-    // What the view is a file of: its text, or the module that it is a picture of.
+    // Return the file name for the view's text or picture.
     fileName(end) {
       const { model, state } = this.pane;
       const pass = state.view === "passes" ? `${String(state.pass).padStart(3, "0")}-${model.data.states[state.pass].pass || "as-imported"}` : "";
       return `${[model.data.program, state.target, state.view === "passes" ? pass : state.view].map(slug).join(".")}.${end}`;
     }
 
-    // The text of the shown state: a stage as it is, else the whole module, which XLA can read again.
+    // Return the text of the shown state: a stage unchanged, or the whole module in a form that XLA can parse.
     text() {
       const { pane } = this;
       const { model, state } = pane;
@@ -83,7 +83,7 @@
       const how = { layouts: true, configuration: true, metadata: false };
       const row = (it) => `  ${model.print(it, how).trim()}`;
       const written = (it) => `${it.isEntry ? "ENTRY " : ""}%${it.name} {\n${it.rows.map(row).join("\n")}\n}`;
-      // What is called stands before what calls it.
+      // In HLO text, a called computation comes before its callers.
       const computations = [...model.module(pane.at())].reverse();
       return `HloModule ${slug(model.data.program).replace(/[.-]/g, "_")}\n\n${computations.map(written).join("\n\n")}\n`;
     }
@@ -93,7 +93,7 @@
       this.explorer.status.say(`${this.fileName("txt")} is saved.`);
     }
 
-    // The command for one's own function; where the explorer knows what it is called, of that.
+    // Return the command that shows this view. It names the program if the explorer knows the program's name.
     command() {
       const { explorer, pane } = this;
       const subject = pane.offer.subject ?? explorer.options.subject ?? "FILE.py:FUNCTION";
@@ -108,7 +108,7 @@
       await this.copy(address, "The link is copied.");
     }
 
-    // Where the clipboard is not to be had the text is said, to be copied from there.
+    // Copy a text. If the clipboard is not available, show the text so that the reader can copy it.
     async copy(text, said) {
       try {
         await navigator.clipboard.writeText(text);

@@ -1,13 +1,13 @@
-// A long list of which only what is seen is in the page: pieces of rows, or a space of their height in their place.
+// A long list with only its visible part in the DOM: pieces of rows, with spacers of equal height for the others.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
-  const PIECE = 16; // items that come and go together
-  const AROUND = 240; // pixels beyond what is seen
-  const [ROW, PAD] = [18, 6]; // pixels of a line of text, and of what is around it
-  const PRINTED = 3000; // rows of a list that are printed
+  const PIECE = 16; // items that are added and removed together
+  const AROUND = 240; // pixels above and below the visible part that are also drawn
+  const [ROW, PAD] = [18, 6]; // pixels: the height of a line of text, and the padding of a row
+  const PRINTED = 3000; // the most rows of a list to print
 
-  // Lists by what scrolls them; those that left the page are dropped when they are next met.
+  // The lists of each scroll container. The next scroll drops the lists that were removed from the page.
   const scrolled = new WeakMap();
   const all = new Set();
   const listen = (scroller, list) => {
@@ -28,7 +28,7 @@
     for (const each of [...all]) each.endPrint();
   });
 
-  // Characters of a line in an element, as its font is spaced.
+  // Return the width of a character in an element's font, measured once.
   let wide = 0;
   const measure = (root) => {
     if (!wide) {
@@ -41,14 +41,14 @@
   };
 
   class VirtualRows {
-    // `root` gets what `make` makes of each item, an element; `guess` says how high it will be at some characters a
-    // line. `spacer` names the element that holds the place of what is not there.
+    // `make` returns the element of an item, which is added to `root`. `guess` estimates the height of an item for a
+    // number of characters per line. `spacer` is the tag name of the element that replaces undrawn items.
     constructor(root, items, make, { guess = (item, columns) => ROW * Math.ceil(item.length / columns) + PAD, spacer = "li", piece = PIECE, onDraw } = {}) {
       Object.assign(this, { root, make, guess, spacer, piece, onDraw, columns: 80, total: items.length });
       root.classList.add("virtual");
       this.pieces = this.cut(items);
       root.append(...this.pieces.flatMap((it) => it.nodes));
-      // It is told of a list that comes into the page, and of one whose width changes.
+      // The observer reports when the list enters the page and when its width changes.
       this.watcher = new ResizeObserver(() => this.resize());
       this.watcher.observe(root);
       this.draw(this.pieces[0]);
@@ -84,7 +84,7 @@
       this.update();
     }
 
-    // Draw the pieces in sight, and take away those that are not.
+    // Draw the visible pieces and remove the others.
     update() {
       if (this.isPrinting) return;
       for (let turn = 0; turn < 4; turn++) {
@@ -102,7 +102,7 @@
       }
     }
 
-    // The pieces between two heights of the window.
+    // Return the pieces between two vertical positions of the window.
     find(top, bottom) {
       let [low, high] = [0, this.pieces.length];
       while (low < high) {
@@ -144,7 +144,7 @@
       this.size(piece, height);
     }
 
-    // Bring an item into the page, with what is around it: its element.
+    // Add an item and the items around it to the DOM. Return the element of the item.
     ensure(isMeant) {
       const at = this.pieces.findIndex((it) => it.items.some(isMeant));
       if (at < 0) return null;
@@ -160,18 +160,18 @@
       return null;
     }
 
-    // The first or the last item, for who goes there with a key.
+    // Draw the first or the last item, for a key that moves the focus there.
     ensureEnd(isLast) {
       this.draw(this.pieces.at(isLast ? -1 : 0));
     }
 
-    // What is around an element that has the focus, so that the next key finds it.
+    // Draw the items around the focused element, so that the next key finds them.
     ensureAround(node) {
       const at = this.pieces.findIndex((it) => it.isDrawn && it.nodes.some((each) => each.contains(node)));
       if (at >= 0) for (const it of this.pieces.slice(Math.max(at - 1, 0), at + 2)) this.draw(it);
     }
 
-    // Put other items in the place of one: the element of the first.
+    // Replace an item with other items. Return the element of the first one.
     replace(item, items) {
       const at = this.pieces.findIndex((it) => it.items.includes(item));
       const old = this.pieces[at];
@@ -186,7 +186,7 @@
       return made;
     }
 
-    // On paper all is there, up to a limit, which is said.
+    // Draw all rows for printing, up to a limit, and say so if rows are missing.
     print() {
       this.isPrinting = true;
       let rows = 0;

@@ -1,8 +1,9 @@
-// Finds the difference of large states in a worker, so that the page goes on meanwhile; in slices where there is none.
+// Computes the difference of large states in a worker, so that the page stays responsive. Without a worker, computes it
+// in slices on the main thread.
 "use strict";
 {
   const { compareStates, finish } = globalThis.xlaExplorer;
-  const SLICE = 12; // milliseconds of a task
+  const SLICE = 12; // milliseconds per task
 
   const SOURCE = `"use strict";
     const compareStates = ${compareStates};
@@ -20,7 +21,7 @@
     }
   };
 
-  // One worker for all explorers of a page, made when it is first needed.
+  // All explorers of a page share one worker, which is created on first use.
   class Comparer {
     constructor() {
       Object.assign(this, { waiting: new Map(), asked: 0, worker: null, isBarred: false });
@@ -41,7 +42,7 @@
       }
     }
 
-    // A page may bar workers: all that waits is then found here.
+    // A page may forbid workers. Then compute all pending differences on the main thread.
     giveUp() {
       this.worker?.terminate();
       Object.assign(this, { worker: null, isBarred: true });

@@ -1,14 +1,14 @@
-// A window onto a drawing that is larger or smaller than it: buttons, ctrl and the wheel, + - 0 and dragging.
+// A viewport for a drawing: it zooms by buttons, Ctrl and the wheel or the keys + - 0, and moves by dragging.
 "use strict";
 {
   const { element } = globalThis.xlaExplorer;
   const [LEAST, MOST, STEP] = [0.2, 4, 1.25];
-  const SCALES = [1.6, 1.45, 1.3, 1.15, 1, 0.95, 0.9]; // at which it is well to read, the largest that shows all of it first
+  const SCALES = [1.6, 1.45, 1.3, 1.15, 1, 0.95, 0.9]; // readable scales; the first one at which the whole drawing fits is used
   const KEYS = { "+": STEP, "=": STEP, "-": 1 / STEP, _: 1 / STEP };
 
   class Zoom {
-    // `layOut(width, height)` lays the drawing out in a width and returns its size `[width, height]` in its own pixels: it
-    // fills a height that is larger than it needs, takes as little as it can of 0, and without one stays as high as it is.
+    // `layOut(width, height)` lays out the drawing in a width and returns its size, `[width, height]`, in its own
+    // pixels. It fills a larger height, is as low as possible for height 0, and keeps its row spacing without a height.
     constructor(drawing, label, layOut) {
       Object.assign(this, { drawing, layOut, scale: 1, size: [0, 0], isOwn: false });
       const button = (text, name, click) => element("button", { type: "button", "aria-label": name, title: name, on: { click } }, text);
@@ -34,25 +34,25 @@
       return [this.window.clientWidth, this.window.clientHeight];
     }
 
-    // The window has another size: what the reader chose stays.
+    // After a resize, keep the scale that the reader chose.
     refresh() {
       if (this.isOwn) this.again();
       else this.reset();
     }
 
-    // The drawing has changed, such as a box of it that opened: nothing else moves.
+    // The drawing changed, for example because a box opened. Lay it out again without any other change.
     again() {
       if (!this.room[0] || !this.across) return;
       this.size = this.layOut(this.across);
       this.put(this.scale);
     }
 
-    // At a size to read: as large as there is room for, and no smaller than its letters were made.
+    // Return to a readable size: as large as the space allows, but close to or above the natural size of the letters.
     reset() {
       const [width, height] = this.room;
       if (!width || !height) return;
       this.isOwn = false;
-      // Where it leaves room below, it is laid out in less width, and shown larger; a little smaller shows all of more.
+      // If space is left below, lay it out in less width and enlarge it. Shrink it slightly if that makes it fit.
       const scale = SCALES.find((tried) => this.layOut(width / tried, 0)[1] * tried <= height) ?? 1;
       this.across = width / scale;
       this.size = this.layOut(this.across, height / scale);
@@ -70,7 +70,7 @@
       this.put(Math.min(Math.max(this.scale * factor, LEAST), MOST), x, y);
     }
 
-    // Show it at a scale; what was at a point of the window stays there.
+    // Set the scale. The point `x`, `y` of the window stays in place.
     put(scale, x = 0, y = 0) {
       const { window, sheet, drawing, size } = this;
       const [left, top] = [(window.scrollLeft + x) / this.scale, (window.scrollTop + y) / this.scale];
