@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,9 @@ _SEPARATOR = re.compile(r"(?<=\.py)(?:::|[./#])(?=[^\W\d])")
 
 def list_nearest(name: str, names: Iterable[str], most: int = 1, likeness: float = _LIKENESS) -> list[str]:
     """Return the known names that are nearest to a name, the nearest first. Case, `-` and `_` do not matter."""
+    # Only errors need this module, and all commands import this one.
+    import difflib
+
     # The match ignores case and dashes, but the suggestion must have the spelling that works.
     folded: dict[str, str] = {}
     for candidate in names:

@@ -39,6 +39,14 @@ CRASHED = {
 
 _INTERRUPTED = 130
 
+_SPARING = "import gc; gc.set_threshold(100_000); "
+"""The start of the program of a process that loads and traces a function.
+
+JAX's modules and parsed HLO are hundreds of thousands of objects that live until the process ends, and with Python's
+usual threshold the search for garbage among them takes a tenth of the time. Scripts keep the usual threshold, because
+a training loop may leave arrays in reference cycles.
+"""
+
 
 def run_apart(
     arguments: Sequence[str],
@@ -72,7 +80,7 @@ def run_apart(
         child = Child(
             # The file imports from its own folder, not from the working folder, as if Python ran it.
             [sys.executable, "-P"],
-            f"from {__package__}.answering_process import main; main()",
+            f"{'' if options.subject[0] == 'run' else _SPARING}from {__package__}.answering_process import main; main()",
             [name, *arguments],
             variables=environment,
             folder=folder,
