@@ -77,10 +77,11 @@ def run_apart(
             # This process reads the pipe as UTF-8, whatever encoding the locale of the machine has.
             "PYTHONIOENCODING": "utf-8",
         }
+        beginning = "" if options.subject[0] == "run" else _SPARING
         child = Child(
             # The file imports from its own folder, not from the working folder, as if Python ran it.
             [sys.executable, "-P"],
-            f"{'' if options.subject[0] == 'run' else _SPARING}from {__package__}.answering_process import main; main()",
+            f"{beginning}from {__package__}.answering_process import main; main()",
             [name, *arguments],
             variables=environment,
             folder=folder,
