@@ -66,19 +66,15 @@ INSTRUCTION, BUNDLE = re.compile(r"^ *%", re.MULTILINE), re.compile(r"^ *(?:0x[0
 
 @contextmanager
 def dumped(
-    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
-) -> Iterator[Future[tuple[LowLevel, ...]] | None]:
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]
+) -> Iterator[Future[tuple[LowLevel, ...]]]:
     """Compile a TPU program a second time, in a separate process, while the `with` block compiles it in this one.
 
     Args:
         lowered: The program.
-        target: The target; only a TPU has programs below HLO.
+        target: The TPU; no other target has programs below HLO.
         options: XLA's options by name.
-        wanted: Whether to run the second compile; if not, the context value is None.
     """
-    if not wanted or target.kind != "tpu":
-        yield None
-        return
     call = jax_private.describe_compile(lowered.place(target), options)
     content = {"low level of": capture_cache.make_key(lowered, target, options), "limit": LIMIT}
     with ThreadPoolExecutor(1) as pool:

@@ -115,8 +115,8 @@ TPU_LEVELS: Mapping[str, int] = {**LEVELS, "fusion_emitter": 1}
 
 @contextmanager
 def overheard(
-    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
-) -> Iterator[Future[tuple[LogEvent, ...]] | None]:
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]
+) -> Iterator[Future[tuple[LogEvent, ...]]]:
     """Compile a program a second time, in a process with verbose logs, while the `with` block compiles it in this one.
 
     If the compile in the block fails, the exception's capture gets the log up to the failure.
@@ -125,11 +125,7 @@ def overheard(
         lowered: The program.
         target: The target to compile for.
         options: XLA's options by name.
-        wanted: Whether to run the second compile; if not, the context value is None.
     """
-    if not wanted:
-        yield None
-        return
     # The request is serialized before the block, because another thread must not use the module during its compile.
     call = jax_private.describe_compile(lowered.place(target), options)
     content = {

@@ -56,4 +56,4 @@ def test_help_imports_few_modules_and_not_what_a_command_compiles_with(name: str
 
 def test_the_choices_in_the_help_are_those_of_the_commands() -> None:
     """They are listed apart from the functions that print and compare, which help must not import."""
-    assert (STAGES, QUESTION_NAMES) == (tuple(PRINTERS), tuple(QUESTIONS))
+    assert (tuple(PRINTERS), tuple(QUESTIONS)) == (STAGES, QUESTION_NAMES)
