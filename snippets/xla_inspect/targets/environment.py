@@ -98,6 +98,13 @@ def prepare() -> None:
         find_occasion()
 
 
+def restart_environment(variables: Mapping[str, str]) -> None:
+    """Replace this process's environment, and set the variables that JAX reads as if this module were just imported."""
+    _replace(variables)
+    _changed.clear()
+    prepare()
+
+
 def _set_compilers() -> None:
     for name, value in COMPILERS_FIND.items():
         os.environ.setdefault(name, value)
