@@ -50,7 +50,7 @@ class ForkedChild:
     ) -> None:
         """Start the copy."""
         self.returncode: int | None = None
-        (output, written), (errors, written_errors), (lifeline, self._held_open) = os.pipe(), os.pipe(), os.pipe()
+        (output, output_sink), (errors, error_sink), (lifeline, self._held_open) = os.pipe(), os.pipe(), os.pipe()
         # Text that waits in a buffer would be written twice.
         sys.stdout.flush()
         sys.stderr.flush()
@@ -59,8 +59,8 @@ class ForkedChild:
             try:
                 for number in (output, errors, self._held_open):
                     os.close(number)
-                os.dup2(written, 1)
-                os.dup2(written_errors, 2)
+                os.dup2(output_sink, 1)
+                os.dup2(error_sink, 2)
                 _start_anew(words, variables)
                 threading.Thread(target=_follow, args=(lifeline, clean), daemon=True).start()
                 work()
@@ -68,7 +68,7 @@ class ForkedChild:
                 traceback.print_exc()
             finally:
                 os._exit(1)
-        for number in (written, written_errors, lifeline):
+        for number in (output_sink, error_sink, lifeline):
             os.close(number)
         self.stdout = open(output, encoding="utf-8", errors="replace")  # noqa: PTH123, SIM115 - closed by `end`
         self.stderr = open(errors, encoding="utf-8", errors="replace")  # noqa: PTH123, SIM115 - closed with the process
