@@ -41,7 +41,7 @@ CRASHED = {
 
 _INTERRUPTED = 130
 
-OBJECTS = 100_000
+OBJECTS = 400_000
 """The number of new objects after which Python looks for garbage in a process that loads and traces a function.
 
 JAX's modules and parsed HLO are hundreds of thousands of objects that live until the process ends, and with Python's
