@@ -5,7 +5,6 @@ The file may call `sys.exit` or `os._exit`, crash, or crash the compiler.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import shutil
@@ -79,11 +78,13 @@ def run_apart(
             # This process reads the pipe as UTF-8, whatever encoding the locale of the machine has.
             "PYTHONIOENCODING": "utf-8",
         }
+        is_script = options.subject[0] == "run"
+        program = _write_program(is_script=is_script)
         # A script keeps a process of its own making, since it may look at how Python was started.
-        if can_fork() and not (folder or paths or options.subject[0] == "run"):
-            child: Child | ForkedChild = ForkedChild(_answer, [name, *arguments], environment, lambda: sweep(name))
+        if can_fork() and not (folder or paths or is_script):
+            child: Child | ForkedChild = ForkedChild(program, [name, *arguments], environment, lambda: sweep(name))
         else:
-            child = _start(name, arguments, environment, folder, is_script=options.subject[0] == "run")
+            child = _start(program, name, arguments, environment, folder)
         process = child.process if isinstance(child, Child) else child
         try:
             closed, failure = _pass_all_on(process)
@@ -111,23 +112,20 @@ def run_apart(
         return int(exit_status or 2)
 
 
-def _answer() -> None:
-    """Run the command in a process that was copied from this one."""
-    gc.set_threshold(OBJECTS)
-    from xla_inspect.commands import answering_process
-
-    answering_process.main()
+def _write_program(*, is_script: bool) -> str:
+    """Return the text of the program that runs the command in its own process."""
+    beginning = "" if is_script else f"import gc; gc.set_threshold({OBJECTS}); "
+    return f"{beginning}from {__package__}.answering_process import main; main()"
 
 
 def _start(
-    name: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None, *, is_script: bool
+    program: str, name: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None
 ) -> Child:
     """Start a new process that runs the command; `name` is the folder of its files, `folder` its working folder."""
-    beginning = "" if is_script else f"import gc; gc.set_threshold({OBJECTS}); "
     return Child(
         # The file imports from its own folder, not from the working folder, as if Python ran it.
         [sys.executable, "-P"],
-        f"{beginning}from {__package__}.answering_process import main; main()",
+        program,
         [name, *arguments],
         variables=environment,
         folder=folder,

@@ -30,10 +30,10 @@ class ForkedChild:
     It has the part of the interface of `subprocess.Popen` that `child_process` uses.
 
     Args:
-        work: The function that the copy runs; it ends the process.
+        program: The program text, as after `python -c`; it ends the process.
         words: The words of `sys.argv`.
         variables: The environment variables.
-        clean: What the copy does before it ends because this process was killed.
+        clean: The function that the copy calls before it ends because this process was killed.
 
     Attributes:
         stdout: The standard output, as text.
@@ -43,7 +43,7 @@ class ForkedChild:
 
     def __init__(
         self,
-        work: Callable[[], object],
+        program: str,
         words: Sequence[str],
         variables: Mapping[str, str],
         clean: Callable[[], object],
@@ -63,7 +63,7 @@ class ForkedChild:
                 os.dup2(error_sink, 2)
                 _start_anew(words, variables)
                 threading.Thread(target=_follow, args=(lifeline, clean), daemon=True).start()
-                work()
+                exec(program, vars(sys.modules["__main__"]))  # noqa: S102 - our own text, as in a new process
             except BaseException:  # noqa: BLE001 - nothing of the copied process may go on here
                 traceback.print_exc()
             finally:
