@@ -1,10 +1,11 @@
-"""The cost of the site beside the least that it could cost, both measured in the same run.
+"""The cost of the site and of the tool beside the least that it could cost, both measured in the same run.
 
 Each figure is the median of paired runs: the thing, then its floor, over and over, so that a machine whose speed
 drifts slows both. A cold build's floor is a bare script that makes the same compiles, and a plain MkDocs build of the
 text that the blocks printed. A warm build's floor is that plain build, and a bare import of JAX and MkDocs. That of a
 first start is a cold build, that of an edit a rebuild by plain MkDocs, and that of a compile with the compilers' logs
-one without them.
+one without them. A first question to the tool has JAX alone compiling the same program as its floor, a further one the
+import of the program's file, and the help of a command the cheapest help.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common import ROOT, say
-from measuring import bare_compiles, log_costs, scale, served_site
+from measuring import bare_compiles, log_costs, scale, served_site, tool_costs
 from measuring.paired_runs import call_python, compare_builds
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ BENCHMARKS: Mapping[str, Callable[[Path, int], None]] = {
     "warm": time_warm,
     "edit": lambda place, _: served_site.time_edits(place),
     "reasons": lambda _, runs: log_costs.time_logs(runs),
+    "tool": tool_costs.time_tool,
 }
 """The benchmarks by name: functions of the benchmark's folder and the number of runs."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -45,12 +46,17 @@ def print_ratios(what: str, ratios: Sequence[float], floor: str, limit: float) -
 
 def time_work(work: Callable[[], object]) -> tuple[float, float]:
     """Return the wall-clock seconds of a call, and the processor seconds of the processes that it starts."""
-    start, before = time.perf_counter(), os.times()
+    start, before = time.perf_counter(), _sum_children()
     work()
     # Child processes count once they have ended, which `work` waits for.
-    after = os.times()
-    processor = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.perf_counter() - start, processor
+    return time.perf_counter() - start, _sum_children() - before
+
+
+def _sum_children() -> float:
+    """Return the processor seconds of all child processes that have ended."""
+    # `os.times` counts hundredths of a second, and help takes six of them.
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
 
 
 def call_python(*arguments: str, folder: object = ROOT, **environment: str) -> None:

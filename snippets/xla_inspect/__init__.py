@@ -4,14 +4,17 @@ Importing this package does not import JAX, and imports only the subpackages tha
 It sets environment variables that JAX reads at import (see `xla_inspect.targets`), so import it before JAX.
 """
 
+from __future__ import annotations
+
 from typing import TYPE_CHECKING
 
-from xla_inspect.captured import Capture, Captures
+from xla_inspect import notebook_view
 from xla_inspect.errors import HloSyntaxError, InspectError, TargetUnavailableError
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.targets import TARGETS, Target, available
 
 if TYPE_CHECKING:
+    from xla_inspect.captured import Capture, Captures
     from xla_inspect.commands import load_ipython_extension
     from xla_inspect.compilation import capture, capture_all
     from xla_inspect.questions.collectives import collectives
@@ -56,4 +59,4 @@ def _show_summary(capture: Capture) -> str:
 
 
 # The capture's own package must not import answers, which import captures, so the view is set here.
-Capture.notebook_view = staticmethod(_show_summary)
+notebook_view.draw = _show_summary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,9 @@ def list_nearest(name: str, names: Iterable[str], most: int = 1, likeness: float
         most: The largest number of results.
         likeness: The least similarity of a result, from 0 to 1.
     """
+    # Only errors need this module, and all commands import this one.
+    import difflib
+
     # The match ignores case and dashes, but the suggestion must have the spelling that works.
     folded: dict[str, str] = {}
     for candidate in names:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from xla_inspect import hlo
+from xla_inspect import hlo, notebook_view
 from xla_inspect.captured.parts import (
     INSTRUCTION,
     Code,
@@ -24,7 +24,7 @@ from xla_inspect.captured.parts import (
 from xla_inspect.errors import InspectError, TargetUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from xla_inspect.captured.log_event import LogEvent
     from xla_inspect.captured.low_level import LowLevel
@@ -112,8 +112,6 @@ class Capture:
     log: tuple[LogEvent, ...] = field(default_factory=tuple)
     low_level: tuple[LowLevel, ...] = field(default_factory=tuple)
     missing: Mapping[str, str] = field(default_factory=dict)
-    notebook_view: ClassVar[Callable[[Capture], str]] = repr
-    """A function that returns the HTML for a notebook; the package sets it, because drawing is in a higher layer."""
 
     @cached_property
     def unoptimized_module(self) -> Module:
@@ -194,8 +192,8 @@ class Capture:
         return f"<Capture of {self.program} for {self.target}: {self.error.partition(chr(10))[0][:80] or outcome}>"
 
     def _repr_html_(self) -> str:
-        """Return the HTML of the capture for a notebook, from the function `notebook_view`."""
-        return type(self).notebook_view(self)
+        """Return the view that `xla_inspect` registers for notebooks."""
+        return notebook_view.draw(self)
 
     def to_json(self) -> str:
         """Return the capture as one line of JSON, which `from_json` reads."""

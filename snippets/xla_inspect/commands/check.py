@@ -27,28 +27,6 @@ from xla_inspect.terminal import print_note
 if TYPE_CHECKING:
     from xla_inspect.budgets import Budget
 
-USUAL_FILE = "xla-budget.toml"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments for the budget file and the options of the check."""
-    parser.add_argument(
-        "file", nargs="?", type=Path, default=Path(USUAL_FILE), help="the budget file (default: %(default)s)"
-    )
-    group = parser.add_argument_group("options")
-    group.add_argument("--update", action="store_true", help="record the compiled programs in a file next to this one")
-    group.add_argument("--only", metavar="NAME", default="", help="check only this program of the file")
-    group.add_argument(
-        "--load-limit",
-        metavar="S",
-        type=float,
-        default=300.0,
-        help="the time limit in seconds for loading and tracing your code (default: %(default)g)",
-    )
-    group.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
-    group.add_argument("--result", type=Path, help=argparse.SUPPRESS)  # the output file of one program's process
-    question.add_forms(parser)
-
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Check the budgets of a file, print a report, and return the exit status: see `choose_status`.

@@ -19,13 +19,14 @@ from typing import IO, TYPE_CHECKING, NoReturn
 
 from xla_inspect import subject as subjects
 from xla_inspect.commands import time_limit, user_code
+from xla_inspect.commands.forked_child import ForkedChild, can_fork
 from xla_inspect.process import REASONS, Child, find_line, name_end
 from xla_inspect.targets import list_original
 from xla_inspect.terminal import describe_terminal, drop_logs, print_note
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 STATUS, STACKS, ENVIRONMENT = "status", "stacks", "environment"
 """The files with the exit status of the command, the stacks of a crash, and the user's environment variables."""
@@ -38,6 +39,14 @@ CRASHED = {
 """The advice about a process that a signal ended, by the signal's number; that of 0 is for all other signals."""
 
 _INTERRUPTED = 130
+
+OBJECTS = 400_000
+"""The number of new objects after which Python looks for garbage in a process that loads and traces a function.
+
+JAX's modules and parsed HLO are hundreds of thousands of objects that live until the process ends, and with Python's
+usual threshold the search for garbage among them takes a tenth of the time. Scripts keep the usual threshold, because
+a training loop may leave arrays in reference cycles.
+"""
 
 
 def run_apart(
@@ -69,21 +78,17 @@ def run_apart(
             # This process reads the pipe as UTF-8, whatever encoding the locale of the machine has.
             "PYTHONIOENCODING": "utf-8",
         }
-        child = Child(
-            # The file imports from its own folder, not from the working folder, as if Python ran it.
-            [sys.executable, "-P"],
-            f"from {__package__}.answering_process import main; main()",
-            [name, *arguments],
-            variables=environment,
-            folder=folder,
-            source=None,
-            errors=subprocess.PIPE,
-            cleaning=f"from {__name__} import sweep; sweep({name!r})",
-            has_session=False,
-        )
+        is_script = options.subject[0] == "run"
+        program = _write_program(is_script=is_script)
+        # A script keeps a process of its own making, since it may look at how Python was started.
+        if can_fork() and not (folder or paths or is_script):
+            child: Child | ForkedChild = ForkedChild(program, [name, *arguments], environment, lambda: sweep(name))
+        else:
+            child = _start(program, name, arguments, environment, folder)
+        process = child.process if isinstance(child, Child) else child
         try:
-            closed, failure = _pass_all_on(child.process)
-            child.process.wait()
+            closed, failure = _pass_all_on(process)
+            process.wait()
         except KeyboardInterrupt:
             _ignore_interrupts()
             print_note("interrupted")
@@ -105,6 +110,30 @@ def run_apart(
             print_note(_explain_end(code, options, file, Path(name) / STACKS))
         # A process that wrote no status did not finish, so its command cannot count as a success.
         return int(exit_status or 2)
+
+
+def _write_program(*, is_script: bool) -> str:
+    """Return the text of the program that runs the command in its own process."""
+    beginning = "" if is_script else f"import gc; gc.set_threshold({OBJECTS}); "
+    return f"{beginning}from {__package__}.answering_process import main; main()"
+
+
+def _start(
+    program: str, name: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path | None
+) -> Child:
+    """Start a new process that runs the command; `name` is the folder of its files, `folder` its working folder."""
+    return Child(
+        # The file imports from its own folder, not from the working folder, as if Python ran it.
+        [sys.executable, "-P"],
+        program,
+        [name, *arguments],
+        variables=environment,
+        folder=folder,
+        source=None,
+        errors=subprocess.PIPE,
+        cleaning=f"from {__name__} import sweep; sweep({name!r})",
+        has_session=False,
+    )
 
 
 def _simulate(options: argparse.Namespace) -> dict[str, str]:
@@ -154,7 +183,7 @@ def ending_by_exception() -> Iterator[None]:
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
-def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
+def _pass_all_on(process: subprocess.Popen[str] | ForkedChild) -> tuple[bool, str]:
     """Forward the output of a process until it closes its streams.
 
     Returns:

@@ -245,12 +245,12 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
 
         question.add_arguments(subparser)
         question.add_forms(subparser)
-        module = load_part(chosen, "options")
+        add_arguments = getattr(load_part(chosen, "options"), "add_arguments", None)
     else:
-        from xla_inspect.commands.command_modules import load_command
+        from xla_inspect.commands.command_arguments import ARGUMENTS
 
-        module = load_command(chosen)
-    if add_arguments := getattr(module, "add_arguments", None):
+        add_arguments = ARGUMENTS.get(chosen)
+    if add_arguments:
         add_arguments(subparser)
     return parser, subparser
 

@@ -21,7 +21,7 @@ OTHERS: Mapping[str, str] = {
     "targets": "list the targets, and the reasons why some are unavailable",
 }
 """The subcommands that are not questions. The module of each has `run_command(options, out)`, which returns the exit
-status, and `add_arguments(parser)` if it has options."""
+status; `command_arguments` has its options."""
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "questions about a program": (*QUESTIONS,),

@@ -29,30 +29,6 @@ _REVISIONS = 2
 NOW = "now"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the two sides and for the output."""
-    question.add_arguments(parser, many=False)
-    second = parser.add_argument_group("the second side, instead of a second SUBJECT")
-    second.add_argument(
-        "--rev",
-        metavar="COMMIT",
-        action="append",
-        default=[],
-        help="the subject at a git commit; two commits are compared with each other",
-    )
-    second.add_argument("--against-target", metavar="NAME", default="", help="the subject compiled for another target")
-    second.add_argument(
-        "--with",
-        metavar="OPTION",
-        dest="changed",
-        action="append",
-        default=[],
-        help="the subject with another option, of XLA (--with xla_gpu_enable_triton_gemm=false) or of this command "
-        "(--with=--donate=0); repeatable",
-    )
-    question.add_forms(parser)
-
-
 @dataclass(frozen=True)
 class Side:
     """One side of a comparison: a subject, compiled for a target with options, from a commit or the current files.

@@ -31,12 +31,6 @@ _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>
 _BOUND = re.compile(r"(?P<sign>[<>=!~]=?)\s*(?P<version>\d[\d.]*)")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-    parser.add_argument("--quick", action="store_true", help="skip the compilation of a small program for each target")
-
-
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print the available targets and the problems, and return the exit status: 1 if there is a problem."""
     versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}

@@ -14,22 +14,6 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])i?B?", re.IGNORECASE)
 _LEAST = 256 << 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the function to edit, the address of the page, and the limits of an edit."""
-    parser.add_argument("file", nargs="?", default="", metavar="FILE.py:FUNCTION", help="the function to start with")
-    page = parser.add_argument_group("the page")
-    page.add_argument("--port", type=int, metavar="N", help="the port of the page; 0 for any free port")
-    page.add_argument("--no-browser", action="store_true", help="do not open the page in the browser")
-    limits = parser.add_argument_group("limits of an edit")
-    limits.add_argument(
-        "--limit-code", type=float, default=10, metavar="S", help="seconds to run the code (default: %(default)s)"
-    )
-    limits.add_argument(
-        "--limit-compile", type=float, default=60, metavar="S", help="seconds to compile it (default: %(default)s)"
-    )
-    limits.add_argument("--limit-memory", default="", metavar="SIZE", help="the memory of each process, such as 4G")
-
-
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Serve the page until it is interrupted, and return the exit status.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.commands import question
@@ -14,21 +13,6 @@ from xla_inspect.subject import open_dump, read_module
 
 if TYPE_CHECKING:
     import argparse
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the dump, and for the form of the answer."""
-    parser.add_argument(
-        "dump",
-        metavar="DUMP[:MODULE]",
-        help="a folder written with --xla_dump_to, a .zip or .tar.gz of it, or a file with HLO text or an HloProto",
-    )
-    parser.add_argument("--all", action="store_true", help="show all modules, not only the largest")
-    parser.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
-    group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="print the answer as JSON")
-    group.add_argument("--html", metavar="FILE", type=Path, help="also write the answer as a page")
-    group.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from xla_inspect.analysis import tell_failure
 from xla_inspect.captured import Captures
 from xla_inspect.commands import command_list, question
+from xla_inspect.commands.command_arguments import KEPT
 from xla_inspect.compilation import explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.output_file import check_output, write_file
@@ -21,29 +22,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.captured import Capture
     from xla_inspect.subject import Subject
-
-
-KEPT = {"machine": "the machine code of GPUs and TPUs", "reasons": "compiler messages"}
-"""Optional contents of a capture, by the name of the argument of `Subject.capture`."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the common options and those of the output."""
-    question.add_arguments(parser)
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "-o", "--output", type=Path, metavar="FILE.html", help="the file to write (default: FUNCTION.html)"
-    )
-    for name, what in KEPT.items():
-        group.add_argument(f"--no-{name}", action="store_true", help=f"omit {what}, to save one compilation")
-    group.add_argument(
-        "--beside",
-        metavar="SAVED.json",
-        action="append",
-        default=[],
-        help="add a saved capture, such as one of another release or from before an edit; repeatable",
-    )
-    group.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.analysis import HOST_CALL, calls_host, list_launches, tell_failure
@@ -42,20 +41,6 @@ LEFT_OUT = ("dense_resource<__elided__>", "constant({...})")
 """The placeholders for large literals in StableHLO and in HLO."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the common options and those for the stage."""
-    question.add_arguments(parser, many=False)
-    group = parser.add_argument_group("output")
-    group.add_argument("--stage", choices=STAGES, default="after", help="the stage to print (default: %(default)s)")
-    group.add_argument("--kernel", metavar="NAME", default="", help="code: print only the code of this kernel")
-    group.add_argument("--json", action="store_true", help="code: print a description of the code as JSON")
-    group.add_argument("--full", action="store_true", help="code: describe every kernel and every step below HLO")
-    group.add_argument("--reasons", action="store_true", help="capture: include compiler messages, which `why` needs")
-    group.add_argument("--machine", action="store_true", help="capture: include SASS of GPUs and bundles of TPUs")
-    group.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file (default: print)")
-    group.add_argument("--force", action="store_true", help="overwrite existing files")
-
-
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print one stage of a program or write it to a file, as far as the compilation got, and return the exit status.
 
@@ -77,7 +62,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         capture = replace(capture, code=capture.code + disassemble(capture))
     if reason := _find_absence(capture, options.stage):
         raise InspectError(reason)
-    text = STAGES[options.stage](capture) + "\n"
+    text = PRINTERS[options.stage](capture) + "\n"
     if is_code and (kind != "tpu" or options.json or options.full):
         answer = explain_code(
             capture.retold(program=subject.name),
@@ -235,7 +220,7 @@ def _print_code(capture: Capture) -> str:
     return "\n".join((*filter(None, [write_below(capture)]), *pieces))
 
 
-STAGES: Mapping[str, Callable[[Capture], str]] = {
+PRINTERS: Mapping[str, Callable[[Capture], str]] = {
     "jaxpr": lambda capture: capture.jaxpr,
     "stablehlo": lambda capture: capture.stablehlo,
     "before": lambda capture: capture.before,

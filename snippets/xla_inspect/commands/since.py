@@ -11,7 +11,6 @@ from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.output_file import write_file
 from xla_inspect.releases import (
-    COMPILE_LIMIT,
     QUESTIONS,
     ReleaseError,
     choose_span,
@@ -36,45 +35,6 @@ USUAL = ("compiles", "kernels", "memory", "copies", "collectives", "code")
 
 SPAN = 10
 """The number of releases before the last one at which the search begins by default."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the releases and the questions."""
-    question.add_arguments(parser)
-    group = parser.add_argument_group("releases and questions")
-    group.add_argument("--from", metavar="VERSION", dest="first", default="", help="the oldest release of JAX")
-    group.add_argument(
-        "--to", metavar="VERSION", dest="last", default="", help="the newest release (default: the installed one)"
-    )
-    group.add_argument(
-        "--ask",
-        metavar="QUESTION",
-        action="append",
-        default=[],
-        help=f"find the release that changed this; repeatable: {', '.join(QUESTIONS)}",
-    )
-    group.add_argument(
-        "--every", action="store_true", help="measure every release, not only those that bisection needs"
-    )
-    group.add_argument("--run", action="store_true", help="also measure the run time on this machine's CPU")
-    group.add_argument(
-        "--install",
-        metavar="REQUIREMENT",
-        action="append",
-        default=[],
-        help="a package that the program imports besides JAX, such as 'flax<0.11'; repeatable",
-    )
-    group.add_argument(
-        "--compile-limit",
-        metavar="S",
-        type=float,
-        default=COMPILE_LIMIT,
-        help="the time limit in seconds for a compilation (default: %(default)g)",
-    )
-    question.add_forms(parser)
-    parser.add_argument_group("issue").add_argument(
-        "--issue", metavar="FILE.md", type=Path, help="write the text of an issue: reproducer, versions, differences"
-    )
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:

@@ -7,7 +7,6 @@ import sys
 import sysconfig
 import traceback
 from functools import cache
-from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,6 +143,9 @@ def _find_shadow(error: BaseException) -> str:
     """Return the remedy if one of the user's files shadows a package in the error, or an empty string."""
     name = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
     module = sys.modules.get(str(name or "").partition(".")[0])
+    # Only errors need this module, whose import takes a quarter of the start of a command.
+    from importlib.metadata import packages_distributions
+
     # A built-in module and a namespace package have no file.
     file = getattr(module, "__file__", None) or ""
     # A file of the user shadows a package only if it has the name of an installed one.

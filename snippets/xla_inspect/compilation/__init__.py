@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.api import begin_capture, capture, capture_all, describe_program
     from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
     from xla_inspect.compilation.compiler_log import collect_log
-    from xla_inspect.compilation.compiler_run import capture_program, compile_lowered
+    from xla_inspect.compilation.compiler_run import compile_lowered
     from xla_inspect.compilation.dump_compile import (
         MEMORY,
         PINNED,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
     from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
+    from xla_inspect.compilation.program_capture import capture_program
     from xla_inspect.compilation.program_files import find_function, list_defined_names, list_program_members
     from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.compilation.registers import count_registers

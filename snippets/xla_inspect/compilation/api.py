@@ -133,10 +133,10 @@ def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of
         code: Whether to store the generated code and the jaxpr's source locations; callers that only count do not
             need them.
     """
-    from xla_inspect.compilation import compiler_run
+    from xla_inspect.compilation import program_capture
 
     parts = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
-    build = compiler_run.capture_program(program, targets.find_target(target), options or {}, **parts)
+    build = program_capture.capture_program(program, targets.find_target(target), options or {}, **parts)
     # The kernels are assembled in the returned function, so that the next target can be compiled meanwhile.
     return (lambda: add_machine_code(build())) if machine else build
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from xla_inspect import folders
 from xla_inspect import store as files
 from xla_inspect.captured import pack, unpack
-from xla_inspect.closure import find_files, hash_meaning
+from xla_inspect.code_digest import hash_dependencies
 from xla_inspect.compilation.object_code import DISASSEMBLERS
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import find_version, name_isa
@@ -90,7 +90,7 @@ def ambient_flags(options: Mapping[str, str | int | bool]) -> list[str]:
 @cache
 def hash_code(folder: Path = Path(__file__).parent) -> str:
     """Return a hash of the code and data that turn a compile into a capture: `folder`'s modules and dependencies."""
-    return hash_meaning(find_files(folder.glob("*.py"), {"xla_inspect": folder.parent}), folder.parent)
+    return hash_dependencies(sorted(folder.glob("*.py")), folder.parent)
 
 
 def load_cached(key: str) -> Capture | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
-from contextlib import ExitStack, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -15,10 +14,7 @@ from typing import TYPE_CHECKING
 from xla_inspect import jax_private
 from xla_inspect.captured import Capture, Code, Cost, Memory, Times
 from xla_inspect.compilation import (
-    capture_cache,
     dump_compile,
-    llo_dumps,
-    logged_compile,
     lowering,
     object_code,
     pass_runs,
@@ -35,113 +31,17 @@ from xla_inspect.dumps import (
     read_thunks,
     sort_code,
 )
-from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.targets import name_isa, settle
-from xla_inspect.terminal import cut_names
+from xla_inspect.errors import InspectError
+from xla_inspect.targets import name_isa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import jax
 
-    from xla_inspect.compilation.program_stages import CompilableProgram, Lowered, NamedProgram
+    from xla_inspect.compilation.program_stages import CompilableProgram, NamedProgram
     from xla_inspect.dumps import ModuleTexts
     from xla_inspect.targets import Target
-
-
-log = logging.getLogger("xla_inspect")
-
-
-def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
-    program: lowering.Program,
-    target: Target,
-    options: Mapping[str, str | int | bool],
-    *,
-    passes: bool = True,
-    timed: bool = True,
-    reasons: bool = False,
-    machine: bool = False,
-    code: bool = True,
-) -> Callable[[], Capture]:
-    """Compile one program for one target unless it is cached, and return a function that builds its capture.
-
-    The returned function needs none of JAX's settings, so it may run in another thread during the next compile.
-
-    Raises:
-        TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: The compiler does not know an option, or (when the capture is built) wrote no dump.
-    """
-    if target.obstacle:
-        raise TargetUnavailableError(target.name, target.obstacle)
-    settle()
-    settings = {**dump_compile.pin_options(target), **options}
-    with lowering.held_settings(program.project):
-        lowered = lowering.lower(program, target)
-        with (
-            logged_compile.overheard(lowered, target, settings, wanted=reasons) as log,
-            llo_dumps.dumped(lowered, target, settings, wanted=machine) as low_level,
-        ):
-            parts = {"passes": passes, "timed": timed or passes or target.kind == "tpu", "code": code or passes}
-            build = find_capture(program, lowered, target, settings, **parts)
-
-    def name() -> Capture:
-        capture = build()
-        # What the key leaves out: a file may have changed where the program in it did not.
-        return capture.retold(
-            program=program.name,
-            **program.describe_sources(capture),
-            **({"log": log.result()} if log else {}),
-            **({"low_level": low_level.result()} if low_level else {}),
-        )
-
-    return name
-
-
-def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
-    program: lowering.Program,
-    lowered: Lowered,
-    target: Target,
-    options: Mapping[str, str | int | bool],
-    *,
-    passes: bool,
-    timed: bool,
-    code: bool,
-) -> Callable[[], Capture]:
-    """Compile a program unless it is cached, and return a function that returns its capture and caches a new one."""
-    request = (passes, timed, code)
-    # A cached capture with more parts (passes, their times, the code) answers the request too.
-    fuller = [(passes, timed, True), *((stepped, True, True) for stepped in (False, True) if stepped >= passes)]
-    keys = [
-        capture_cache.make_key(lowered, target, options, passes=one, timed=other, code=third)
-        for one, other, third in dict.fromkeys((request, *fuller))
-    ]
-    key = keys[0]
-    for candidate in keys:
-        if cached := recall(candidate):
-            return cached
-    with ExitStack() as unless_compiled:
-        claimed = unless_compiled.enter_context(capture_cache.claim(key))
-        # Another process may have compiled the program while this one waited for the claim.
-        if claimed.waited and (cached := recall(key)):
-            return cached
-        log.info("compiling %s for %s", cut_names(program.name), target.name)
-        build = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
-        # The claim is released only after the capture is stored, unless the compile failed.
-        unless_compiled.pop_all()
-
-    def keep() -> Capture:
-        with claimed:
-            capture = build().retold(identity=key)
-            capture_cache.store(key, capture)
-        return capture
-
-    return keep
-
-
-def recall(key: str) -> Callable[[], Capture] | None:
-    """Return a function that returns the capture cached under a key, or None if the key is not cached."""
-    capture = capture_cache.load_cached(key)
-    return None if capture is None else lambda: capture
 
 
 def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
@@ -157,7 +57,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
     """Compile a lowered program, and return a function that collects the compiler's output into a capture.
 
     Raises:
-        InspectError: As in `capture_program`.
+        InspectError: The compiler does not know an option.
         RuntimeError: The compiler failed; the exception's `capture` has the stages completed before the failure.
     """
     folder = dump_compile.Folder()

@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect import store
-from xla_inspect.dumps import Files, ModuleTexts, list_dumped, read_texts
+from xla_inspect import dumps, store
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import TILING_MODEL, find_entry, knows_gpu_option
 
@@ -205,18 +204,18 @@ def find_memory() -> Path | None:
         return None
 
 
-def read_dump_folder(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
+def read_dump_folder(folder: Path) -> tuple[dumps.ModuleTexts, dict[str, float]]:
     """Return the texts of the program's module in a dump folder, and the modification times of its files.
 
     Other modules may share the folder: JAX's small helper programs, and parts of the program for another core, such as
     a scatter that the TPU7x compiler moves to the SparseCore. The module with the most files is the program's; without
     any module, both results are empty. The times are by the system clock, keyed by the end of the file's name.
     """
-    files = Files.from_folder(folder)
+    files = dumps.Files.from_folder(folder)
     # The compiler dumps its input module before the optimizations, but not the modules that it splits off later.
-    programs = [module for module in list_dumped(files) if module.before]
+    programs = [module for module in dumps.list_dumped(files) if module.before]
     if not programs:
-        return ModuleTexts(), {}
+        return dumps.ModuleTexts(), {}
     program = max(programs, key=lambda module: len(module.files))
     times = {ending: (folder / path).stat().st_mtime for ending, path in program.files.items()}
-    return read_texts(files, program, lambda ending: ending.endswith(_READ)), times
+    return dumps.read_texts(files, program, lambda ending: ending.endswith(_READ)), times

@@ -66,20 +66,17 @@ INSTRUCTION, BUNDLE = re.compile(r"^ *%", re.MULTILINE), re.compile(r"^ *(?:0x[0
 
 @contextmanager
 def dumped(
-    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
-) -> Iterator[Future[tuple[LowLevel, ...]] | None]:
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]
+) -> Iterator[Future[tuple[LowLevel, ...]]]:
     """Compile a TPU program again in a separate process during the `with` block, unless the result is cached.
+
+    The value of the context is a future of the kernels' programs below HLO.
 
     Args:
         lowered: The program.
-        target: The target; only a TPU has programs below HLO.
+        target: The TPU; no other target has programs below HLO.
         options: XLA's options by name.
-        wanted: Whether to do so at all. The context value is a future of the kernels' programs below HLO; it is None if
-            they are not wanted, or if the target is no TPU.
     """
-    if not wanted or target.kind != "tpu":
-        yield None
-        return
     call = jax_private.describe_compile(lowered.place(target), options)
     content = {"low level of": capture_cache.make_key(lowered, target, options), "limit": LIMIT}
     with ThreadPoolExecutor(1) as pool:

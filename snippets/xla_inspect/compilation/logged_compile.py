@@ -115,21 +115,18 @@ TPU_LEVELS: Mapping[str, int] = {**LEVELS, "fusion_emitter": 1}
 
 @contextmanager
 def overheard(
-    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
-) -> Iterator[Future[tuple[LogEvent, ...]] | None]:
+    lowered: Lowered, target: Target, options: Mapping[str, str | int | bool]
+) -> Iterator[Future[tuple[LogEvent, ...]]]:
     """Compile a program again in a process with verbose logs during the `with` block, unless the log is cached.
 
+    The value of the context is a future of the logged events.
     If the block raises a compiler error with a capture, that capture gets the log up to the failure.
 
     Args:
         lowered: The program.
         target: The target to compile for.
         options: XLA's options by name.
-        wanted: Whether to do so at all. The context value is a future of the logged events, or None if not wanted.
     """
-    if not wanted:
-        yield None
-        return
     # The request is serialized before the block, because another thread must not use the module during its compile.
     call = jax_private.describe_compile(lowered.place(target), options)
     content = {

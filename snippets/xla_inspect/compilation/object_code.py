@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect import dumps
 from xla_inspect.captured import Code
-from xla_inspect.dumps import name_object
 from xla_inspect.installation import install_line
 from xla_inspect.targets import find_version
 
@@ -29,7 +29,7 @@ def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
 
     for name, data in objects.items():
         # The disassembler returns nothing for an object file of another format than ELF.
-        if (kernel := name_object(name)) and (assembly := disassemble(data)):
+        if (kernel := dumps.name_object(name)) and (assembly := disassemble(data)):
             yield Code(kernel, "asm", assembly)
 
 

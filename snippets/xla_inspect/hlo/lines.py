@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, NoReturn
 
 from xla_inspect.errors import HloSyntaxError
@@ -33,19 +34,10 @@ _LINE = re.compile(
 _LINE_END = re.compile(r"[ \t]*+(?:\r?\n[ \t\r\n]*+(?![ \t\r\n,/])|\Z)")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/", re.ASCII)
 _OPERAND = re.compile(rf"\s*+(?:({SHAPE}) )?+%?({NAME})((?:{_INDEX})*+)\s*+(?:(,)|$)", re.ASCII)
-_PIECES = tuple(
-    (re.compile(pattern, re.ASCII), expected)
-    for pattern, expected in (
-        (_HEAD, "an instruction such as '%name = f32[] add(%a, %b)'"),
-        (rf" {_OPCODE}\(", "an opcode and '('"),
-        (rf", {ATTRIBUTE}", "an attribute such as ', dimensions={0}'"),
-    )
-)
 _BRACKET = re.compile(rf"[()\[\]{{}}]|{STRING}|\"", re.ASCII)
 _HEADER = re.compile(
     rf"(ENTRY )?+%?({NAME}) (?:\(((?:[^()\"]++|{_PARENTHESISED_SHAPE})*+)\) -> ({SHAPE}) )?+\{{\s*+", re.ASCII
 )
-_CLOSING = re.compile(rf"\}}((?:, {ATTRIBUTE})*+)\s*+", re.ASCII)
 
 # Attributes that refer to computations, for text without `%` (xla/hlo/parser/hlo_parser.cc).
 CALLING = frozenset({
@@ -210,9 +202,28 @@ def _read_operands(
     return tuple(names), tuple(shapes) or None, tuple(indices) if any(indices) else None
 
 
+@cache
+def _compile_pieces() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the patterns of an instruction's parts with the names of what they match, for lines that `_LINE` rejects.
+
+    Compiling patterns of attributes takes milliseconds, and most modules have no such line.
+    """
+    return (
+        (re.compile(_HEAD, re.ASCII), "an instruction such as '%name = f32[] add(%a, %b)'"),
+        (re.compile(rf" {_OPCODE}\(", re.ASCII), "an opcode and '('"),
+        (re.compile(rf", {ATTRIBUTE}", re.ASCII), "an attribute such as ', dimensions={0}'"),
+    )
+
+
+@cache
+def _compile_closing() -> re.Pattern[str]:
+    """Return the pattern of the end of a computation with attributes, which few modules have."""
+    return re.compile(rf"\}}((?:, {ATTRIBUTE})*+)\s*+", re.ASCII)
+
+
 def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | None, str, str, int]:
     """Return the parts of a line (root mark, name, shape, opcode, operands, attributes) and the offset of its `(`."""
-    (head, expect_head), (opcode, expect_opcode), (attribute, expect_attribute) = _PIECES
+    (head, expect_head), (opcode, expect_opcode), (attribute, expect_attribute) = _compile_pieces()
     match = head.match(text)
     if match is None:
         fail(f"expected {expect_head}, found {text.strip()[:40]!r}", line, text, len(text) - len(text.lstrip()))
@@ -293,7 +304,9 @@ def read_closing(text: str, line: int) -> dict[str, str]:
     Raises:
         HloSyntaxError: The brace is followed by something other than attributes.
     """
-    match = _CLOSING.fullmatch(text)
+    if text == "}":
+        return {}
+    match = _compile_closing().fullmatch(text)
     if match is None:
         fail(f"expected the computation to end here, found {text[1:30]!r}", line, text, 1)
     return split_attributes(match.group(1))

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _MODULE = re.compile(rf"HloModule ([^\s,]++)((?:, {ATTRIBUTE})*+)\s*+", re.ASCII)
 _MODULE_NAME = re.compile(r"HloModule ([^\s,]++)", re.ASCII)
-_MODULE_ATTRIBUTE = re.compile(rf", {ATTRIBUTE}", re.ASCII)
 
 
 _computations: WeakValueDictionary[str, Computation] = WeakValueDictionary()
@@ -107,7 +106,9 @@ class _Reader:
         if name is None:
             fail(f"expected 'HloModule name', found {text[:40]!r}", index + 1, text, 0)
         position = name.end()
-        while (attribute := _MODULE_ATTRIBUTE.match(text, position)) is not None:
+        # Only text that fails needs this pattern, whose compilation takes milliseconds.
+        pattern = re.compile(rf", {ATTRIBUTE}", re.ASCII)
+        while (attribute := pattern.match(text, position)) is not None:
             position = attribute.end()
         return fail(f"expected an attribute, found {text[position : position + 30]!r}", index + 1, text, position)
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.process.child import RUN_MODULE, Child
 from xla_inspect.process.endings import REASONS, explain_end, find_line, name_end
-from xla_inspect.process.limits import Limits, count_memory, list_below, measure_own_memory
+from xla_inspect.process.limits import Limits, count_memory, kill_below, list_below, measure_own_memory
 
 if TYPE_CHECKING:
     from xla_inspect.process.forked import STACKS, ForkedProcess, preload
@@ -22,6 +22,7 @@ __all__ = [
     "count_memory",
     "explain_end",
     "find_line",
+    "kill_below",
     "list_below",
     "measure_own_memory",
     "name_end",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.process import Child, Limits, count_memory, name_end
+from xla_inspect.releases.choices import COMPILE_LIMIT
 from xla_inspect.releases.environment_store import held
 from xla_inspect.releases.environments import clean_environment
 from xla_inspect.releases.uv_commands import ReleaseError
@@ -32,9 +33,6 @@ LOGGED = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0", 
 
 SHARE = 0.7
 """The share of the machine's memory that a compile may use."""
-
-COMPILE_LIMIT = 300.0
-"""The default time limit of one task in seconds."""
 
 
 def run_probe(  # noqa: PLR0913 - what is known of it

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def is_dump(subject: str) -> bool:
     """Return whether a subject names a dump or a module of a dump, and not a function."""
-    return dumps.split_dump(subject) is not None
+    # This test comes first because it needs no import, and most subjects are files of Python.
+    return not subject.rpartition(":")[0].endswith(".py") and dumps.split_dump(subject) is not None
 
 
 def open_dump(subject: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str, str]:

@@ -22,6 +22,7 @@ from xla_inspect.targets.environment import (
     name_isa,
     note_changes,
     original_environment,
+    restart_environment,
     settle,
     starting_environment,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "original_environment",
     "place",
     "read_spec",
+    "restart_environment",
     "settle",
     "short",
     "starting_environment",

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from xla_inspect.commands import user_code
-
 # Tests are found by path and not as a package, so their helpers are found this way.
 sys.path.insert(0, str(Path(__file__).parent))
 list_packages = cache(packages_distributions)
@@ -19,4 +17,4 @@ list_packages = cache(packages_distributions)
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
-    monkeypatch.setattr(user_code, "packages_distributions", list_packages)
+    monkeypatch.setattr("importlib.metadata.packages_distributions", list_packages)

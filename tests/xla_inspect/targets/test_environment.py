@@ -100,7 +100,7 @@ def test_jax_starts_with_as_many_cpu_devices_as_the_reader_says(setting: dict[st
 
 def test_libtpus_logs_are_kept_in_the_cache_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path))
-    monkeypatch.setattr(environment, "find_version", lambda _: "1")
+    monkeypatch.setattr(environment.importlib.util, "find_spec", lambda _: True)
     monkeypatch.delenv("TPU_LOG_DIR", raising=False)
     for name, age in (("old", 2 * environment.LOGS_KEPT), ("new", 0)):
         log = tmp_path / "tpu_logs" / name

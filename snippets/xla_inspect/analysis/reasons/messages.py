@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,9 +33,9 @@ class Message:
         topic: The topic, which is the name of its table.
         kind: The key of the message.
         sources: The files of XLA that log it, without suffix.
-        pattern: The pattern of the whole text. The group `instruction` is the subject, groups that begin with `other`
-            are one or several names, and `words` is the part with the compiler's own words. The sentence may contain
-            any other group.
+        expression: The text of the pattern of a whole message. The group `instruction` is the subject, groups that
+            begin with `other` are one or several names, and `words` is the part with the compiler's own words. The
+            sentence may contain any other group.
         verdict: The outcome of its decision, or the `Part` that a message without a decision plays.
         sentence: The explanation, with named groups in braces; `{count:loop}` adds the noun, as in `1 loop`.
         place: The source of the message: a file of openxla/xla, or `libtpu`.
@@ -49,7 +49,7 @@ class Message:
     topic: Topic
     kind: str
     sources: tuple[str, ...]
-    pattern: re.Pattern[str]
+    expression: str
     verdict: Verdict | Part
     sentence: str
     place: str
@@ -57,6 +57,11 @@ class Message:
     who: str = ""
     is_asked: bool = False
     is_subject: bool = False
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The compiled pattern; there are hundreds, and a log has messages of a few files."""
+        return re.compile(self.expression, re.DOTALL)
 
 
 @cache
@@ -67,7 +72,7 @@ def list_messages() -> tuple[Message, ...]:
             topic,
             entry["kind"],
             tuple(entry["sources"]),
-            re.compile(entry["pattern"], re.DOTALL),
+            entry["pattern"],
             entry["verdict"],
             entry.get("sentence", ""),
             entry.get("place", ""),

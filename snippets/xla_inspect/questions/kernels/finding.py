@@ -9,6 +9,7 @@ from xla_inspect.analysis import STATEMENT, Stage, find_stage, tell_failure
 from xla_inspect.answers import Answer, LineTotal, sum_lines, sum_scopes
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.kernels.launch_rows import LaunchRow, describe_launches
+from xla_inspect.questions.kernels.row_limit import USUAL_ROWS
 from xla_inspect.spelling import list_nearest
 from xla_inspect.targets import explain_absence, explain_tiles, find_hardware
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from xla_inspect.answers import Part
     from xla_inspect.captured import Capture
 
-
-USUAL_ROWS = 12
-"""The number of launches that are shown by default."""
 
 _TILED = "__triton_nested_gemm_fusion"
 """The kind of fusion for a matmul whose tile sizes the compiler chose."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import subject as subjects
-from xla_inspect.captured import Capture
 from xla_inspect.questions import summary as package
 from xla_inspect.targets import USUAL
 
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from xla_inspect.answers import Answer
+    from xla_inspect.captured import Capture
     from xla_inspect.questions.summary.finding import Summary
     from xla_inspect.subject import Subject
 
@@ -46,6 +46,9 @@ def summary(
         InspectError: The target or an option is unknown, the package has no line in the program, or two arguments
             exclude each other.
     """
+    # The help of the command must not import the package of captures.
+    from xla_inspect.captured import Capture
+
     # A capture was compiled for one target and cannot be compiled again.
     targets = [fn.target] if isinstance(fn, Capture) else targets
     captures = [subjects.take_capture(fn, target, example_args, arguments, lines_of) for target in targets]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import compilation
 from xla_inspect import subject as subjects
-from xla_inspect.captured import Capture
 from xla_inspect.errors import InspectError
 from xla_inspect.questions import why as package
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from xla_inspect.answers import Answer
+    from xla_inspect.captured import Capture
     from xla_inspect.questions.why.explanation import Why
     from xla_inspect.questions.why.open_questions import OpenQuestions
     from xla_inspect.subject import Subject
@@ -173,6 +173,9 @@ def why(  # noqa: PLR0913 - one for each option of the command
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`; or the program has no such part, with the nearest names; or a change is unknown.
     """
+    # The help of the command must not import the package of captures.
+    from xla_inspect.captured import Capture
+
     kinds = subjects.read_kinds(try_, "try_")
     if kinds and (isinstance(fn, Capture) or not (what or apart)):
         message = "try_ compiles a changed program: pass the function, not a capture, and what or apart"

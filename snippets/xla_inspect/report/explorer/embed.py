@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import store
-from xla_inspect.closure import find_files, hash_meaning
+from xla_inspect.code_digest import hash_dependencies
 from xla_inspect.errors import InspectError
 from xla_inspect.report import find_measured, read_times
 from xla_inspect.report.explorer.code_data import holds_machine_code
@@ -262,4 +262,4 @@ def hash_capture(
 def hash_code(module: str = "data.py") -> str:
     """Return a hash of a module of this package and of all code and data that the module depends on."""
     package = Path(__file__).parents[2]
-    return hash_meaning(find_files([Path(__file__).with_name(module)], {"xla_inspect": package}), package)
+    return hash_dependencies([Path(__file__).with_name(module)], package)
