@@ -98,6 +98,21 @@ in_project() {
   "$UV" run --no-sync "$@"
 }
 
+# uses_captures: whether compiled captures that the repository publishes may be used; README.md says what this trusts.
+uses_captures() {
+  [ "${CAPTURES:-}" != off ] && [ "${LIVE:-}" != all ] && [ "$XLA_INSPECT_CACHE" != off ]
+}
+
+# fetch_captures: write the published captures that the cache lacks into it, or, where they may not be used, remove those
+# that were fetched before. Without them, programs are compiled here.
+fetch_captures() {
+  if uses_captures; then
+    in_project python -m maintaining.captures fetch || true
+  elif [ -f "$XLA_INSPECT_CACHE/fetched.json" ]; then
+    in_project python -m maintaining.captures forget
+  fi
+}
+
 # before_install [OPTION...] MODULE...: run a module that needs the standard library alone, in no environment.
 before_install() {
   PYTHONPATH="$ROOT/scripts:$ROOT/snippets" "$UV" run --quiet --no-project python -m "$@"
