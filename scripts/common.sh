@@ -113,6 +113,16 @@ fetch_captures() {
   fi
 }
 
+# check_captures ADDRESS: in the background, wait until the server there has all pages, then compile a sample of the fetched
+# captures again and compare.
+check_captures() {
+  if uses_captures && [ -f "$XLA_INSPECT_CACHE/fetched.json" ]; then
+    in_project nice -n 19 python -m maintaining.capture_check "$1" &
+    # shellcheck disable=SC2064 # the process of now
+    trap "kill $! 2>/dev/null || true" EXIT
+  fi
+}
+
 # before_install [OPTION...] MODULE...: run a module that needs the standard library alone, in no environment.
 before_install() {
   PYTHONPATH="$ROOT/scripts:$ROOT/snippets" "$UV" run --quiet --no-project python -m "$@"

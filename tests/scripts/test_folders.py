@@ -64,4 +64,5 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         "newest",
         "portable",
         "browser_bundles",
+        "captures",
     } == modules.keys()
