@@ -185,14 +185,15 @@ def test_a_twentieth_of_the_captures_and_of_the_pages_is_drawn(tmp_path: Path, m
     ran: list[str] = []
 
     class Process:
-        """A process of which each page compiles one capture of its own."""
+        """A process in which a page compiles one capture of its own, or every capture."""
 
         def __init__(self, _: Path, **variables: str) -> None:
             self.popen, self.cache = self, tmp_path.__class__(variables["XLA_INSPECT_CACHE"])
 
         def answer(self, page: str) -> None:
             ran.append(page)
-            (self.cache / f"{page}.gz").write_bytes(gzip.compress(f"{page}\ntext".encode()))
+            for key in keys if page.startswith("every") else [page]:
+                (self.cache / f"{key}.gz").write_bytes(gzip.compress(f"{key}\ntext".encode()))
 
         def kill(self) -> None:
             """Do nothing."""
@@ -207,6 +208,9 @@ def test_a_twentieth_of_the_captures_and_of_the_pages_is_drawn(tmp_path: Path, m
         tmp_path, tmp_path, [*keys[:2], *(f"other{number}" for number in range(98))], share=0.01
     )
     assert ran[-1] in keys[:2]
+    ran.clear()
+    capture_check.check_captures(tmp_path, tmp_path, [f"every{number}" for number in range(60)])
+    assert len(ran) == 3
 
 
 @contextmanager

@@ -106,10 +106,21 @@ def test_a_second_fetch_for_the_same_commit_asks_nothing(published: Path, capsys
     assert capsys.readouterr().out == ""
 
 
-def test_a_clone_of_all_branches_reads_its_own_copy(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_clone_of_all_branches_reads_its_own_copy(
+    published: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     git(published, "fetch", "--quiet", "origin")
+    commands: list[str] = []
+    run_git = capture_branch.run_git
+
+    def record(folder: Path, *words: str, limit: float = 9) -> str:
+        commands.extend(words)
+        return run_git(folder, *words, limit=limit)
+
+    monkeypatch.setattr(capture_branch, "run_git", record)
     obstacle, files = fetch(published)
     assert (obstacle, len(files), capsys.readouterr().out) == ("", 3, "")
+    assert ("ls-remote" in commands, "fetch" in commands) == (True, False)
 
 
 def test_what_the_cache_has_already_is_not_replaced(published: Path) -> None:
