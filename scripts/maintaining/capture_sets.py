@@ -33,6 +33,8 @@ GROUPS = ("package", "accelerators")
 """The dependency groups whose versions determine the result of a compilation."""
 
 _HASH = re.compile(r"[0-9a-f]{64}")
+# The lines of disassembled code have a shorter key.
+_KEY = re.compile(r"[0-9a-f]{32}(?:[0-9a-f]{32})?")
 
 
 class CaptureSetError(Exception):
@@ -68,18 +70,18 @@ def read_index(text: bytes) -> dict[str, str]:
         raise CaptureSetError(message) from error
     files = record.get("files") if isinstance(record, dict) and record.get("format") == FORMAT else None
     # Keys become file names, so nothing but a hash may pass.
-    if not isinstance(files, dict) or not all(_is_hash(word) for pair in files.items() for word in pair):
+    if not isinstance(files, dict) or not all(_is_valid(*pair) for pair in files.items()):
         message = "its index has another format"
         raise CaptureSetError(message)
     return files
 
 
-def _is_hash(word: object) -> bool:
-    return isinstance(word, str) and _HASH.fullmatch(word) is not None
+def _is_valid(key: str, digest: object) -> bool:
+    return bool(_KEY.fullmatch(key) and isinstance(digest, str) and _HASH.fullmatch(digest))
 
 
-def write_set(captures: Iterable[Path], folder: Path, index: str) -> int:
-    """Write files of the cache as a set into a folder, and return their number.
+def write_set(captures: Iterable[Path], folder: Path, index: str) -> None:
+    """Write files of the cache as a set into a folder.
 
     Args:
         captures: The files in the cache; the name of each is its key with a suffix.
@@ -94,7 +96,6 @@ def write_set(captures: Iterable[Path], folder: Path, index: str) -> int:
         (folder / FILES / hash_bytes(data)).write_bytes(data)
     text = json.dumps({"format": FORMAT, "files": hashes}, indent=1)
     (folder / index).write_text(f"{text}\n", encoding="utf-8")
-    return len(hashes)
 
 
 def check_set(folder: Path) -> int:

@@ -118,7 +118,8 @@ def pack_captures(cache: Path, folder: Path) -> str:
         subprocess.run(command, cwd=ROOT, env=os.environ | {"LIVE": "all"}, check=True)
     captures = [path for path in cache.glob(f"*{SUFFIX}") if path.stat().st_mtime_ns >= start]
     shutil.rmtree(folder, ignore_errors=True)
-    count = capture_sets.write_set(captures, folder, capture_sets.name_index())
+    capture_sets.write_set(captures, folder, capture_sets.name_index())
+    count = capture_sets.check_set(folder)
     size = sum(path.stat().st_size for path in captures) / 1e6
     return f"{folder} holds the {count} captures that the pages use ({size:.0f} MB)"
 
