@@ -20,7 +20,7 @@ from livepage.workers import PageProcess
 from maintaining import capture_check, fetched_captures
 from maintaining.capture_sets import hash_bytes
 from maintaining.fetched_captures import FetchRecord, read_record
-from xla_inspect.captured import Memory, Times, pack, unpack
+from xla_inspect.captured import Memory, PassRun, Times, pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,6 +87,18 @@ def test_what_is_listed_without_its_parts_is_compared_too(double: Capture) -> No
 def test_times_and_the_name_in_the_asking_program_are_no_differences(double: Capture) -> None:
     other = double.retold(times=Times(compiling=9.0), program="another", source_file="other.py", source="")
     assert capture_check.describe_difference(pack(other), pack(double)) == ""
+
+
+def test_whether_a_pass_shares_objects_of_the_process_is_no_difference(double: Capture) -> None:
+    """XLA's passes `literal-canonicalizer` and `shape-canonicalizer` depend on the programs compiled before."""
+
+    def mark(name: str, *, changed: bool) -> bytes:
+        return pack(double.retold(runs=(PassRun("pipeline", name, changed), *double.runs[1:])))
+
+    shared = [mark("shape-canonicalizer", changed=changed) for changed in (True, False)]
+    assert capture_check.describe_difference(*shared) == ""
+    others = [mark("algsimp", changed=changed) for changed in (True, False)]
+    assert capture_check.describe_difference(*others) != ""
 
 
 def test_the_compression_is_no_difference() -> None:
