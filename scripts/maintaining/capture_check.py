@@ -30,6 +30,8 @@ from livepage.workers import PageProcess
 from maintaining import fetched_captures
 from maintaining.capture_sets import SUFFIX
 from xla_inspect import folders
+from xla_inspect.captured import storage, unpack
+from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -45,9 +47,11 @@ INTERVAL = 5
 _LOCAL = ("times", "parts", "program", "source_file", "source", "sources")
 # These passes replace equal objects by one object of the whole process, so whether they change a module depends on what
 # the process compiled before.
-_SHARING = re.compile(rb'("(?:literal|shape)-canonicalizer"),(?:true|false)')
-# The assembler's report ends with its own time.
-_TIME = re.compile(r"(?m)^.*Compile time = .*\n?")
+_SHARING = re.compile(r"(?:literal|shape)-canonicalizer")
+# XLA compiles a small loop for the CPU into one kernel, whose arguments are in the order of their addresses.
+_UNORDERED = re.compile(r"call(?:\.\d+)?_computation")
+# The assembler's report ends with its own time, and a listing may have the path of the clone that made it.
+_ELSEWHERE = re.compile(r'(?m)^.*Compile time = .*\n?|(?:/[^/\s"\\]+)+/(?=(?:docs|scripts|snippets)/)')
 
 
 @dataclass
@@ -65,26 +69,27 @@ class Comparison:
     is_whole: bool = True
 
 
-def read_content(data: bytes) -> tuple[dict[str, Any] | str, bytes]:
-    """Return the content of a file of the cache without its measured times and its compression.
+def read_content(data: bytes) -> dict[str, Any]:
+    """Return the content of a file of the cache by field, without what another compilation may produce differently.
 
-    Returns:
-        The first part, and the rest: for a capture its fields and the longer parts, for another result its text and
-        nothing.
+    A file that is no capture has only the field `text`.
 
     Raises:
         ValueError: The data is damaged.
     """
     reader = zlib.decompressobj(wbits=31)
     try:
-        first = reader.decompress(data).decode()
-        rest = gzip.decompress(reader.unused_data) if reader.unused_data else b""
-    except (zlib.error, EOFError, OSError) as error:
+        text = reader.decompress(data).decode()
+        if not (reader.unused_data and text.startswith("{")):
+            return {"text": _ELSEWHERE.sub("", gzip.decompress(data).decode())}
+        capture = unpack(data)
+        later = {name: getattr(capture, name) for names in storage.LATER for name in names}
+    except (zlib.error, EOFError, OSError, InspectError, KeyError) as error:
         raise ValueError(str(error)) from error
-    if not first.startswith("{"):
-        return _TIME.sub("", first), rest
-    record: dict[str, Any] = json.loads(first)
-    return {name: value for name, value in record.items() if name not in _LOCAL}, _SHARING.sub(rb"\1", rest)
+    head = {name: value for name, value in json.loads(text).items() if name not in _LOCAL}
+    later["runs"] = [(run.pipeline, run.name, run.changed and not _SHARING.fullmatch(run.name)) for run in capture.runs]
+    later["code"] = [code for code in capture.code if not _UNORDERED.fullmatch(code.kernel)]
+    return head | later
 
 
 def describe_difference(fetched: bytes, compiled: bytes) -> str:
@@ -95,16 +100,15 @@ def describe_difference(fetched: bytes, compiled: bytes) -> str:
         return f"a result that cannot be read ({error})"
     if before == after:
         return ""
-    if not isinstance(before[0], dict) or not isinstance(after[0], dict):
+    if "text" in after:
         return "a log, a listing of machine code, or a count of registers"
-    name = _read_name(compiled)
-    fields = [name for name in after[0] if before[0].get(name) != after[0][name]]
-    return f"{name}: {', '.join(fields) or 'its modules, code or buffers'}"
+    names = [name for name in after | before if name not in before or name not in after or before[name] != after[name]]
+    return f"{_read_name(compiled)}: {', '.join(names)}"
 
 
 def _read_name(data: bytes) -> str:
-    record = json.loads(zlib.decompressobj(wbits=31).decompress(data))
-    return f"the program `{record['program']}` for {record['target']}"
+    capture = unpack(data)
+    return f"the program `{capture.program}` for {capture.target}"
 
 
 def check_captures(
