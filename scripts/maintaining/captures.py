@@ -57,6 +57,8 @@ def _fetch(root: Path, cache: Path, index: str, record: fetched_captures.FetchRe
     """Write the missing captures and list them in the record; return an obstacle or an empty string."""
     remote = capture_branch.find_remote(root)
     commit = capture_branch.find_published(root, remote)
+    if commit == record.commit:
+        return ""
     if not capture_branch.has_commit(root, commit):
         say(f"fetching compiled captures from {remote} (README.md says what this trusts; CAPTURES=off skips it)")
     damaged = 0
@@ -79,6 +81,7 @@ def _fetch(root: Path, cache: Path, index: str, record: fetched_captures.FetchRe
     if damaged:
         noun = "published capture is" if damaged == 1 else "published captures are"
         return f"{damaged} {noun} damaged and left out: the hash is not that of the index"
+    record.commit = commit
     return ""
 
 

@@ -26,6 +26,7 @@ class FetchRecord:
         head: The commit that was checked out at the last request.
         asked: The time of the last request, in seconds since the epoch.
         whole: Whether that request brought everything that was published for the commit.
+        commit: The commit of the branch from which everything was fetched.
         files: The SHA-256 of each file that was ever fetched, by its key.
         unchecked: The keys of the fetched files of which no sample has been compiled again.
         differences: The descriptions of fetched captures that a compilation here contradicts.
@@ -34,6 +35,7 @@ class FetchRecord:
     head: str = ""
     asked: float = 0.0
     whole: bool = False
+    commit: str = ""
     files: dict[str, str] = field(default_factory=dict)
     unchecked: list[str] = field(default_factory=list)
     differences: list[str] = field(default_factory=list)

@@ -106,6 +106,19 @@ def test_a_second_fetch_for_the_same_commit_asks_nothing(published: Path, capsys
     assert capsys.readouterr().out == ""
 
 
+def test_another_commit_of_the_clone_fetches_nothing_twice(
+    published: Path, packed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fetch(published)
+    git(published, "commit", "--quiet", "--allow-empty", "--message", "Go on")
+    capsys.readouterr()
+    assert (fetch(published)[0], capsys.readouterr().out) == ("", "")
+    forget_request(published)
+    (published.parent / "cache" / f"{KEYS[0]}.gz").unlink()
+    capture_branch.push_folder(published, packed, "Publish it again")
+    assert sorted(fetch(published)[1]) == sorted(KEYS)
+
+
 def test_a_clone_of_all_branches_reads_its_own_copy(
     published: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
