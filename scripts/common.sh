@@ -98,6 +98,31 @@ in_project() {
   "$UV" run --no-sync "$@"
 }
 
+# uses_captures: whether compiled captures that the repository publishes may be used; README.md says what this trusts.
+uses_captures() {
+  [ "${CAPTURES:-}" != off ] && [ "${LIVE:-}" != all ] && [ "$XLA_INSPECT_CACHE" != off ]
+}
+
+# fetch_captures: write the published captures that the cache lacks into it, or, where they may not be used, remove those
+# that were fetched before. Without them, programs are compiled here.
+fetch_captures() {
+  if uses_captures; then
+    in_project python -m maintaining.captures fetch || true
+  elif [ -f "$XLA_INSPECT_CACHE/fetched.json" ]; then
+    in_project python -m maintaining.captures forget
+  fi
+}
+
+# check_captures ADDRESS: in the background, wait until the server there has all pages, then compile a sample of the fetched
+# captures again and compare.
+check_captures() {
+  if uses_captures && [ -f "$XLA_INSPECT_CACHE/fetched.json" ]; then
+    in_project nice -n 19 python -m maintaining.capture_check "$1" &
+    # shellcheck disable=SC2064 # the process of now
+    trap "kill $! 2>/dev/null || true" EXIT
+  fi
+}
+
 # before_install [OPTION...] MODULE...: run a module that needs only the standard library, without an environment.
 before_install() {
   PYTHONPATH="$ROOT/scripts:$ROOT/snippets" "$UV" run --quiet --no-project python -m "$@"

@@ -111,7 +111,8 @@ def test_an_action_has_one_commit_wherever_it_is_used() -> None:
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
 def test_a_task_is_one_command_of_the_scripts(path: Path) -> None:
     commands = [step["run"] for step in steps(path) if "run" in step]
-    command_matches = [re.fullmatch(r"(scripts/(?:ci/)?[\w-]+)[^\n;&|]*", command) for command in commands]
+    pattern = re.compile(r"(scripts/(?:(?:ci|maintaining)/)?[\w-]+)[^\n;&|]*")
+    command_matches = [pattern.fullmatch(command) for command in commands]
     assert [
         command for command, command_match in zip(commands, command_matches, strict=True) if not command_match
     ] == []
@@ -135,7 +136,8 @@ def test_no_job_has_a_right_that_is_not_its_own(path: Path) -> None:
 def test_jobs_that_compile_cannot_write(path: Path) -> None:
     """A job that installs packages or runs pages has a token that can only read."""
     compiling = re.compile(
-        r"scripts/(?:ci/)?(?:test|update|peers|drift|links|portable|publish build|package build|newest try)\b"
+        r"scripts/(?:ci/|maintaining/)?"
+        r"(?:test|update|peers|drift|links|portable|publish build|package build|newest try|captures pack)\b"
     )
     jobs = load(path)["jobs"].items()
     runs = {name: "\n".join(step.get("run", "") for step in job.get("steps", [])) for name, job in jobs}

@@ -65,4 +65,5 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         "portable",
         "browser_bundles",
         "links",
+        "captures",
     } == modules.keys()
