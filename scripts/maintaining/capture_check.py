@@ -191,7 +191,7 @@ def main(address: str) -> None:
     render_one.load_project(ROOT)
     paths = (path for suffix in ("md", "py") for path in (ROOT / project.docs).rglob(f"*.{suffix}"))
     names = [path.relative_to(ROOT).as_posix() for path in paths]
-    result = check_captures(ROOT, cache, build_progress.weigh(names), is_wanted=lambda: ask_server(address) is not None)
+    result = check_captures(ROOT, cache, build_progress.expect(names), is_wanted=lambda: ask_server(address) is not None)
     for difference in result.differences:
         say(f"{fetched_captures.ALARM}: {difference}. {fetched_captures.REMEDY}", aside=True)
     record = fetched_captures.read_record(cache)
