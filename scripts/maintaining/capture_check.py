@@ -30,7 +30,7 @@ from livepage.workers import PageProcess
 from maintaining import fetched_captures
 from maintaining.capture_sets import SUFFIX
 from xla_inspect import folders
-from xla_inspect.captured import storage, unpack
+from xla_inspect.captured import LATER, unpack
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def read_content(data: bytes) -> dict[str, Any]:
         if not (reader.unused_data and text.startswith("{")):
             return {"text": _ELSEWHERE.sub("", gzip.decompress(data).decode())}
         capture = unpack(data)
-        later = {name: getattr(capture, name) for names in storage.LATER for name in names}
+        later = {name: getattr(capture, name) for names in LATER for name in names}
     except (zlib.error, EOFError, OSError, InspectError, KeyError) as error:
         raise ValueError(str(error)) from error
     head = {name: value for name, value in json.loads(text).items() if name not in _LOCAL}
@@ -191,7 +191,8 @@ def main(address: str) -> None:
     render_one.load_project(ROOT)
     paths = (path for suffix in ("md", "py") for path in (ROOT / project.docs).rglob(f"*.{suffix}"))
     names = [path.relative_to(ROOT).as_posix() for path in paths]
-    result = check_captures(ROOT, cache, build_progress.expect(names), is_wanted=lambda: ask_server(address) is not None)
+    pages = build_progress.expect(names)
+    result = check_captures(ROOT, cache, pages, is_wanted=lambda: ask_server(address) is not None)
     for difference in result.differences:
         say(f"{fetched_captures.ALARM}: {difference}. {fetched_captures.REMEDY}", aside=True)
     record = fetched_captures.read_record(cache)

@@ -43,12 +43,12 @@ class CaptureSetError(Exception):
 
 def name_index() -> str:
     """Return the name of the index for this checkout's pinned versions, code and platform."""
-    from xla_inspect.compilation import capture_cache
+    from xla_inspect.compilation import hash_code
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pins = [pin for group in GROUPS for pin in project["dependency-groups"][group]]
     pins += project["tool"]["uv"]["constraint-dependencies"]
-    basis = [sorted(pins), capture_cache.hash_code(), sys.platform, platform.machine()]
+    basis = [sorted(pins), hash_code(), sys.platform, platform.machine()]
     return f"{hash_bytes(json.dumps(basis).encode())}.json"
 
 

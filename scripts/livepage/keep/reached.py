@@ -244,6 +244,8 @@ def _locate(dotted: str) -> tuple[str, str]:
     if parts[0] not in project.adapter.packages:
         return "", ""
     place = _find_folder() / parts[0]
+    if not place.is_dir():  # the package is installed elsewhere, and so not part of the project
+        return "", ""
     for at, part in enumerate(parts[1:], 1):
         if (place / part).is_dir():
             place /= part

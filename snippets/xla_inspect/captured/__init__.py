@@ -16,9 +16,10 @@ from xla_inspect.captured.parts import (
     Thunk,
     Times,
 )
-from xla_inspect.captured.storage import pack, unpack
+from xla_inspect.captured.storage import LATER, pack, unpack
 
 __all__ = [
+    "LATER",
     "PASSES",
     "PROGRAM",
     "REST",

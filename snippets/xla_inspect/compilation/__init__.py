@@ -6,7 +6,7 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.compilation.api import begin_capture, capture, capture_all, describe_program
-    from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
+    from xla_inspect.compilation.capture_cache import ambient_flags, hash_code, recall_text
     from xla_inspect.compilation.compiler_log import collect_log
     from xla_inspect.compilation.compiler_run import compile_lowered
     from xla_inspect.compilation.dump_compile import (
@@ -61,6 +61,7 @@ __all__ = [
     "disassemble",
     "explain_no_assembly",
     "find_function",
+    "hash_code",
     "held_settings",
     "list_defined_names",
     "list_options",
