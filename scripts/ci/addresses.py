@@ -38,7 +38,7 @@ class Link:
     place: str
 
 
-def read_texts() -> Iterator[tuple[str, str]]:
+def read_linking_texts() -> Iterator[tuple[str, str]]:
     """Yield the place and the text of each file that readers see, and the composed addresses of the phases."""
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listing = subprocess.run([*command, "--", *TEXTS], cwd=ROOT, check=True, capture_output=True, text=True)

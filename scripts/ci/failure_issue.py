@@ -60,7 +60,7 @@ def find_issue(repository: str, mark: str) -> int | None:
     return min(numbers, default=None)
 
 
-def report(repository: str, run: Run) -> str:
+def update_issue(repository: str, run: Run) -> str:
     """Open, update or close the workflow's issue, and return a message about it."""
     if run.conclusion not in {*FAILED, "success"}:
         return f"the run of {run.workflow} ended as {run.conclusion}: nothing to report"
@@ -95,7 +95,7 @@ def main() -> int:
         print(f"failure_issue: set {error.args[0]}, as the workflow failure.yml does", file=sys.stderr)
         return 1
     try:
-        print("failure_issue:", report(repository, run))
+        print("failure_issue:", update_issue(repository, run))
     except GitHubError as error:
         # A fork has no issues until its owner enables them, and GitHub then answers 410.
         if "HTTP 410" in str(error):

@@ -157,7 +157,7 @@ def report(links: Sequence[addresses.Link], settings: Settings, pauses: Pauses) 
 
 def main() -> int:
     """Check the links of the project, and return the exit code."""
-    lines, is_whole = report(addresses.find_links(addresses.read_texts()), read_settings(), Pauses())
+    lines, is_whole = report(addresses.find_links(addresses.read_linking_texts()), read_settings(), Pauses())
     print(*lines, sep="\n")
     if is_whole:
         return 0

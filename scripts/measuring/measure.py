@@ -62,7 +62,7 @@ def main() -> None:
         parser.error(f"no program with an EXAMPLE is named {', '.join(unknown)}; there are {', '.join(names)}")
     out = options.out or ROOT / TIMES
     measured = measure_programs(options.programs or names, options.platform, options.runs)
-    target = find_target(measured["device"], options.platform)
+    target = choose_target(measured["device"], options.platform)
     record = record_device(measured, target)
     earlier = stamps.read_sealed(out) if out.is_file() else {}
     whole = {**{name: earlier[name] for name in targets.TARGETS if name in earlier}, target: record}
@@ -103,7 +103,7 @@ def find_reason(stderr: str) -> str:
     return lines[-1] if lines else "nothing"
 
 
-def find_target(device: str, platform: str) -> str:
+def choose_target(device: str, platform: str) -> str:
     """Return the short name of the target for a device, or exit if no target matches."""
     if platform == "cpu":
         return "cpu"

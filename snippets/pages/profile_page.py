@@ -32,7 +32,7 @@ def find_layer(row: Mapping[str, Any]) -> str:
     return str(number)
 
 
-def count_launches(capture: Capture) -> Counter[int]:
+def count_launches_by_line(capture: Capture) -> Counter[int]:
     """Return the number of launches by line of `transformer_block.py`; 0 counts launches from other files' lines."""
     instructions = (kernel.instruction for kernel in list_kernels(capture) if kernel.instruction)
     chains = (capture.frames[instruction.stack_frame] for instruction in instructions if instruction.stack_frame)

@@ -26,7 +26,7 @@ _MICRO = 1000.0
 _KEY = "traceEvents"
 
 
-def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
+def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the events with a duration in a trace, and store the names of processes and threads in the source.
 
     Args:

@@ -41,7 +41,7 @@ def find_columns(row: Sequence[str]) -> dict[str, tuple[int, float]]:
     return columns if is_table else {}
 
 
-def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
+def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the kernels and copies of a table, or its sums; other lines around the tables are skipped.
 
     Args:

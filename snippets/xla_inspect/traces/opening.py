@@ -70,13 +70,13 @@ def open_trace(path: Path) -> Source:
 def _sniff(path: Path, start: bytes) -> Source:
     if _BINARY.search(start):
         if start.startswith(_PLANE):
-            return Source(path, xplane.FORM, xplane.read)
+            return Source(path, xplane.FORM, xplane.read_events)
     elif (text := start.decode("utf-8-sig", "replace").lstrip())[:1] in {"{", "["}:
-        return Source(path, chrome.FORM, chrome.read)
+        return Source(path, chrome.FORM, chrome.read_events)
     else:
         for columns in map(nsight.find_columns, csv.reader(text.splitlines())):
             if columns:
-                return Source(path, nsight.TRACE if "start" in columns else nsight.SUMMARY, nsight.read)
+                return Source(path, nsight.TRACE if "start" in columns else nsight.SUMMARY, nsight.read_events)
     message = (
         f"{path} is no profile that is known here\n"
         f"it reads .xplane.pb, Chrome traces (.json, .json.gz), and what `{_EXPORT}` prints"

@@ -51,7 +51,7 @@ class _Plane:
     stats: dict[int, str]
 
 
-def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
+def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the events of a profile, and store the names of its planes and lines in the source.
 
     Args:

@@ -176,7 +176,7 @@ def test_listed_hosts_and_names_are_not_requested(host: Host) -> None:
 
 def test_each_exception_has_a_reason_and_applies_to_a_link() -> None:
     settings = links.read_settings()
-    linked_addresses = {link.address for link in addresses.find_links(addresses.read_texts())}
+    linked_addresses = {link.address for link in addresses.find_links(addresses.read_linking_texts())}
     assert [name for name, reason in {**settings.hosts, **settings.names}.items() if len(reason) < 10] == []
     assert settings.names.keys() <= linked_addresses
     unused = [
@@ -186,7 +186,7 @@ def test_each_exception_has_a_reason_and_applies_to_a_link() -> None:
 
 
 def test_links_are_read_from_pages_data_messages_and_phases() -> None:
-    places = {link.place.partition(":")[0] for link in addresses.find_links(addresses.read_texts())}
+    places = {link.place.partition(":")[0] for link in addresses.find_links(addresses.read_linking_texts())}
     assert {
         "README.md",
         "CHANGELOG.md",

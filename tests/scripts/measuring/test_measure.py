@@ -147,13 +147,13 @@ def test_only_the_streams_of_a_gpu_count(tmp_path: Path) -> None:
     ],
 )
 def test_a_device_is_known_by_its_name(device: str, target: str) -> None:
-    assert measure.find_target(device, "cuda") == target
+    assert measure.choose_target(device, "cuda") == target
 
 
 @pytest.mark.parametrize("device", ["NVIDIA GH200 480GB", "NVIDIA L4"])
 def test_a_device_that_is_no_target_is_refused(device: str) -> None:
     with pytest.raises(SystemExit, match="is none of the GPUs"):
-        measure.find_target(device, "cuda")
+        measure.choose_target(device, "cuda")
 
 
 def test_kernels_that_tuning_replaced_are_counted_by_what_they_are() -> None:

@@ -1,4 +1,4 @@
-"""Where in memory is the matrix of scores? Avoid most of it."""
+"""Avoid most of the matrix of scores. Where in memory is it?"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""How many bytes does this program move on the TPU? Halve them with a narrower element type."""
+"""Halve the bytes that this program moves on the TPU with a narrower element type. How many are they?"""
 
 import jax
 import jax.numpy as jnp

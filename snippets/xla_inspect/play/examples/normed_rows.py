@@ -1,4 +1,4 @@
-"""How often does the program read the rows? Read them as rarely as possible."""
+"""Read the rows as rarely as possible. How often does the program read them?"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Why are there three kernels on the H100? Turn them into one."""
+"""Turn the three kernels on the H100 into one. Why are there three?"""
 
 import jax
 import jax.numpy as jnp

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .probe_outcome import count_equations, list_operations, read_cost, read_memory
-from .probe_subject import load
+from .probe_subject import load_called
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +75,7 @@ def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], N
     # Some releases do not have this option.
     with suppress(AttributeError):
         jax.config.update("jax_hlo_source_file_canonicalization_regex", re.escape(task["root"] + os.sep))
-    call = load(task)
+    call = load_called(task)
     devices = find_devices(task)
     begin("tracing")
     jitted, around = jit(call)
@@ -185,7 +185,7 @@ def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
     import jax
     import numpy as np
 
-    call = load(task)
+    call = load_called(task)
     jitted, around = jit(call)
     if around.get("mesh"):
         return {"failed": "a program over several devices is not timed: the CPU only simulates them"}

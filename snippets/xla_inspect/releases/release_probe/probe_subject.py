@@ -24,7 +24,7 @@ class Called:
         self.function, self.args, self.kwargs, self.settings = function, args, dict(kwargs), dict(settings)
 
 
-def load(task: Mapping[str, Any]) -> Called:
+def load_called(task: Mapping[str, Any]) -> Called:
     """Return the subject of a task from the user's code, with the options of the call applied."""
     call = find(task)
     function, args = call.function, call.args
