@@ -199,7 +199,10 @@ def _write_exercise(key: str) -> Iterator[tuple[str, str]]:
 
 
 def _list_told() -> dict[str, str]:
-    """Return the environment variables for JAX and the compilers, without those that JAX sets during its import."""
+    """Return the environment variables for JAX and the compilers, whether the user or this project set them.
+
+    Two values that an import of JAX adds are left out, and so are variables that only name a folder.
+    """
     libtpu = find_spec("libtpu")
     library = Path(libtpu.origin).with_name("libtpu.so") if libtpu and libtpu.origin else ""
     own = {("TF_CPP_MIN_LOG_LEVEL", "1"), ("TPU_LIBRARY_PATH", str(library))}

@@ -1,4 +1,4 @@
-"""A parser that turns the log of a capture into decisions, with tables of known messages."""
+"""A parser that turns the log of a capture into decisions, by the known messages that `messages` reads."""
 
 from __future__ import annotations
 
