@@ -56,7 +56,7 @@ class Twin:
     def ask(self, page: Path) -> Future[list[Answer]]:
         """Queue a page to run twice after the pages that were requested before it, and return its future answers.
 
-        The second run is like that after an edit in a served site: JAX remembers what the process compiled before.
+        The second run is like that after an edit in a served site: libraries remember what the process ran before.
         """
         self._answers[page] = self._thread.submit(self._run, page)
         return self._answers[page]

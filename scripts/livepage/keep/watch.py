@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.metadata
 import os
 import sys
 import sysconfig
@@ -32,6 +33,7 @@ _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "soc
 _LOCAL = {"localhost", "127.0.0.1", "::1", ""}
 _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = sysconfig.get_path("purelib") + os.sep
+_METADATA = os.path.join(os.path.dirname(importlib.metadata.__file__), "")  # noqa: PTH118, PTH120 - as a prefix
 # The folders of the system and of Python. Temporary files and reports about the process are not inputs of a page.
 _SYSTEM = (
     *(f"{os.path.realpath(folder)}{os.sep}" for folder in (sys.prefix, sys.base_prefix, _LIBRARY, _PACKAGES)),
@@ -150,9 +152,10 @@ def _on_list(_event: str, details: tuple[Any, ...]) -> None:
 
 
 def _is_import() -> bool:
-    """Return whether the import of a module caused the audit event that is being handled."""
-    # The modules that a page imports are found apart, since a module may be loaded already when a page imports it.
-    return sys._getframe(3).f_code.co_filename.startswith("<frozen importlib")  # noqa: SLF001 - no other way to the caller
+    """Return whether the search for a module or for an installed package caused the event that is being handled."""
+    # The modules that a page imports are found apart, since a module may be loaded already when a page imports it. The
+    # versions of packages are in the keys of all pages.
+    return sys._getframe(3).f_code.co_filename.startswith(("<frozen importlib", _METADATA))  # noqa: SLF001 - no other way
 
 
 def _is_outside(path: str) -> bool:

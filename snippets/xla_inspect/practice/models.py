@@ -42,7 +42,7 @@ def init(seed: int = 0) -> Params:
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return x after two layers with a relu between them: f32[32,64] -> f32[32,16]."""
+    """Return two layers of x with a relu between: f32[32,64] -> f32[32,16]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2
 
@@ -58,7 +58,7 @@ def classify(params: Params, pixels: jax.Array) -> jax.Array:
 
 
 def wasteful(params: Params, x: jax.Array) -> jax.Array:
-    """Return class probabilities, f32[32,16], computed with many needless operations."""
+    """Return class probabilities f32[32,16], with needless operations."""
     x = x.T.T
     hidden = jnp.maximum((x - 0.0) @ params.w1 + params.b1 + 0.0, 0.0)
     scores = jnp.negative(jnp.negative(hidden @ params.w2 + params.b2))
@@ -68,7 +68,7 @@ def wasteful(params: Params, x: jax.Array) -> jax.Array:
 
 
 def doubled(x: jax.Array) -> jax.Array:
-    """Return x, doubled in two of three iterations of a Python loop: 4 x."""
+    """Return 4 x: x doubled in two of three iterations of a loop."""
     for turn in range(3):
         if turn != 1:
             x = x * 2.0
@@ -76,7 +76,7 @@ def doubled(x: jax.Array) -> jax.Array:
 
 
 def decay(x: jax.Array) -> jax.Array:
-    """Return a damped wave plus 0.5 * tanh(x): operations on elements, and nothing else."""
+    """Return a damped wave plus 0.5 * tanh(x), element by element."""
     return jnp.exp(-jnp.abs(x)) * jnp.cos(3.0 * x) + 0.5 * jnp.tanh(x)
 
 

@@ -29,7 +29,8 @@ diff --git a/tests/expected/layer/h100.txt b/tests/expected/layer/h100.txt
 diff --git a/tests/expected/layer/cpu.txt b/tests/expected/layer/cpu.txt
 """
 # Answers as the service's command line does, and notes what it is asked.
-GH = f"""#!{sys.executable}
+GH = f"""#!/bin/sh
+"exec" "{sys.executable}" "$0" "$@"
 import json, pathlib, sys
 here = pathlib.Path(__file__).parent
 words = sys.argv[1:]

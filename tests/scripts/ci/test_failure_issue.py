@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long("it guards the project's upkeep and no reader")
 
 # Answers as GitHub's command line does, and stores the issues and comments in a file.
-GH = f"""#!{sys.executable}
+GH = f"""#!/bin/sh
+"exec" "{sys.executable}" "$0" "$@"
 import json, pathlib, sys
 store = pathlib.Path(__file__).with_name("issues.json")
 issues = json.loads(store.read_text())
