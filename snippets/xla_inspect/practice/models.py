@@ -42,7 +42,7 @@ def init(seed: int = 0) -> Params:
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return two layers of x with a relu between: f32[32,64] -> f32[32,16]."""
+    """Return two layers of x, relu between: f32[32,64] -> f32[32,16]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2
 
