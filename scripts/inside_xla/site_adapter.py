@@ -72,7 +72,7 @@ class SiteAdapter(Adapter):
     """The adapter of this site; `Adapter` describes its attributes and methods."""
 
     slow_work = "xla_inspect"
-    page_costs = "docs/data/page-costs.json"
+    page_costs = "scripts/inside_xla/page_costs.json"
     caches = ("XLA_INSPECT_CACHE",)
     packages = ("xla_inspect",)
     lasting: ClassVar = {

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from livepage.read import Outcome, Piece
 
 BUILD = ("-m", "mkdocs", "build", "--quiet")
-COSTS = "docs/data/page-costs.json"
+COSTS = "scripts/inside_xla/page_costs.json"
 LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
