@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from ci.addresses import ADDRESS, read_texts
+from ci.addresses import ADDRESS, read_linking_texts
 
 JAX = "https://docs.jax.dev/en/latest/"
 XLA = "https://github.com/openxla/xla/blob/main/xla/"
@@ -58,7 +58,7 @@ def find_moved(place: str, text: str) -> list[str]:
 
 
 def test_no_link_leads_to_a_moved_page() -> None:
-    assert [line for place, text in read_texts() for line in find_moved(place, text)] == []
+    assert [line for place, text in read_linking_texts() for line in find_moved(place, text)] == []
 
 
 @pytest.mark.parametrize(("old", "now"), MOVED.items())
@@ -69,5 +69,5 @@ def test_an_address_that_has_moved_is_found_with_its_line_and_the_new_one(old: s
 
 
 def test_links_are_read_in_pages_data_code_and_phases() -> None:
-    linked = {place for place, text in read_texts() if JAX in text}
+    linked = {place for place, text in read_linking_texts() if JAX in text}
     assert {"docs/jaxpr.md", "docs/data/claims.toml", "snippets/xla_inspect/lexers.py", "phase jaxpr"} <= linked
