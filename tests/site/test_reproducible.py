@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -151,8 +152,10 @@ def copy_captures(root: Path, folder: Path) -> None:
     last_digit = int(ask_git(root, "rev-parse", "HEAD")[0][-1], 16)
     left_out = {f"{digit:x}" for digit in (last_digit, last_digit ^ 1)}
     for path in Path(os.environ.get("XLA_INSPECT_CACHE") or root / ".cache" / "xla_inspect").glob("*.gz"):
+        # Another process may remove a capture that was not used for long.
         if path.name[0] not in left_out:
-            shutil.copyfile(path, folder / path.name)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(path, folder / path.name)
 
 
 def run_in(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
