@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import parse_buffers, parse_live_ranges, read_stage
+from xla_inspect.analysis import parse_buffers, parse_live_ranges, parse_report, read_stage
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS
@@ -18,7 +18,8 @@ from xla_inspect.dumps.pass_record import read_metadata
 from xla_inspect.dumps.plain_files import find_texts
 from xla_inspect.dumps.target_name import UNKNOWN, add_devices, find_by_text
 from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
-from xla_inspect.errors import InspectError
+from xla_inspect.dumps.wrapped_text import count_lines_before
+from xla_inspect.errors import HloSyntaxError, InspectError
 from xla_inspect.hlo import parse_module
 from xla_inspect.targets import find_entry
 
@@ -44,6 +45,7 @@ _INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|
 _UNSCHEDULED = "the module is not scheduled, so it may not be what runs, and the order is not known"
 _NONE = "there is no optimized module in this dump"
 _SHOWN: Mapping[StageName, str] = {
+    "none": "there is no HLO module in this dump, but only a memory plan or a part of it",
     "before the optimizations": f"{_NONE}; answers are about the compiler's input",
     "between passes": f"{_NONE}; answers are about the last one between passes",
 }
@@ -72,7 +74,13 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     after = frames.clean(optimized)
     plan, live_ranges = split_plan(texts.find("after_optimizations-buffer-assignment.txt"))
     buffers, memory, problem = _read_memory(plan)
-    live_ranges, trouble = _check_ranges(texts.find("after_optimizations-live-range.txt") or live_ranges)
+    live_ranges = texts.find("after_optimizations-live-range.txt") or live_ranges
+    ranges, trouble = _parse(live_ranges, parse_live_ranges, "live ranges")
+    live_ranges, report = (live_ranges if ranges else ""), texts.find("after_optimizations-memory-usage-report.txt")
+    values, defect = _parse(report if module.stage == "none" else "", parse_report, "memory usage report")
+    if module.stage == "none" and not (buffers or live_ranges or values):
+        message = f"{module.plan}: {problem or trouble or defect}"
+        raise InspectError(message)
     # Some dumps have no file that names the hardware, but the module's text may show its compiler.
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
     record = read_metadata(texts.metadata)
@@ -99,7 +107,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         frames=frames.chains,
         # A dump names the source files but does not contain them.
         sources=dict.fromkeys(_list_sources(frames), ""),
-        memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
+        memory_report=report,
         times=Times(0, 0, sum(record.phases.values()), record.seconds, record.phases),
         is_stepped=bool(module.between) and not _find_excess(files, module),
     )
@@ -121,14 +129,19 @@ def check_module(files: Files, module: DumpedModule, capture: Capture) -> None:
         InspectError: The module cannot be parsed; the message has the line number in the original file, although the
             capture omits that file's tables.
     """
+    if module.stage == "none":
+        return
     try:
         capture.module  # noqa: B018 - what cannot be read is told before anything is asked
     except InspectError as error:
         texts = read_texts(files, module, lambda ending: not _LATER.fullmatch(ending))
         before = _pick_part(texts.find("before_optimizations.txt"), module)
         reason: Exception = error
+        text = _find_after(files, module, texts, before)[0]
+        # A module may begin in the middle of its file, and empty lines in front of it keep its line numbers.
+        front = max((count_lines_before(whole, text) for whole in texts.files.values()), default=0)
         try:
-            parse_module(_find_after(files, module, texts, before)[0])
+            parse_module("\n" * front + text)
         except InspectError as located:
             reason = located
         message = f"{module.after or module.before or module.key}: {reason}"
@@ -150,10 +163,15 @@ def _read_later(
         collect = COLLECT.get(find_entry(capture.target).kind)
         return {"code": sort_code((*(collect(code_texts) if collect else ()), *disassemble(code_texts.objects)))}
 
-    for name in ("passes", "code"):
+    def read_after() -> Mapping[str, Any]:
+        message = f"{module.name} has no HLO module, but only a memory plan or a part of it, which answers memory alone"
+        raise InspectError(message)
+
+    later = {"passes": read_passes, "code": read_code} | ({"after": read_after} if capture.is_plan else {})
+    for name in later:
         # A capture reads a field on demand only while it has no value.
         del capture.__dict__[name]
-    return capture.retold(_later={"passes": read_passes, "code": read_code})
+    return capture.retold(_later=later)
 
 
 def _list_sources(frames: Frames) -> list[str]:
@@ -179,7 +197,7 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
         text = _pick_part(decode(data, ending)[0], module)
         name = (match["name"] or match["before"]) if match else ending
         return text, f"the start of {match['pipeline']}" if match and name == "pipeline-start" else name
-    if before:
+    if before or module.stage == "none":
         return before, ""
     problem = next(iter(texts.problems.values()), "there is no module among its files")
     message = f"{module.key}: {problem}"
@@ -188,7 +206,9 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
 
 def _pick_part(text: str, module: DumpedModule) -> str:
     """Return the text of a module from a file that may contain several modules."""
-    return find_texts(text)[module.part] if module.number is None and text else text
+    # A protobuf has its modules apart, and its parts were chosen when its file was read.
+    is_text = module.number is None and not any(".hlo.pb" in ending for ending in module.files)
+    return find_texts(text)[module.part] if is_text and text else text
 
 
 def _find_excess(files: Files, module: DumpedModule) -> str:
@@ -233,26 +253,24 @@ def split_plan(text: str) -> tuple[str, str]:
     return (plan.rstrip("\n") + "\n" if plan else ""), text[ranges.start() :] if ranges else ""
 
 
-def _check_ranges(text: str) -> tuple[str, str]:
-    """Return live ranges and an empty string, or an empty text and the reason that they cannot be parsed."""
+def _parse[Part](text: str, parse: Callable[[str], Part], what: str) -> tuple[Part | None, str]:
+    """Return a parsed part of a memory plan and an empty string, or None and the reason that it cannot be parsed."""
     try:
-        if text:
-            parse_live_ranges(text)
+        return (parse(text) if text else None), ""
     except InspectError as error:
-        return "", f"the live ranges in this dump cannot be read: {error}"
-    return text, ""
+        is_cut = isinstance(error, HloSyntaxError) and error.line > text.rstrip().count("\n")
+        return None, f"the {what} in this dump cannot be read{' (it is cut off)' if is_cut else ''}: {error}"
 
 
 def _read_memory(text: str) -> tuple[str, Memory, str]:
     """Return the buffer assignment, the bytes that a device needs, and ""; or empty values and the parser's error."""
-    if not text:
-        return "", Memory(0, 0, 0, 0, 0, 0), ""
-    try:
-        allocations = parse_buffers(text).allocations
-    except InspectError as error:
-        return "", Memory(0, 0, 0, 0, 0, 0), f"the buffer assignment in this dump cannot be read: {error}"
+    assignment, problem = _parse(text, parse_buffers, "buffer assignment")
+    if assignment is None:
+        return "", Memory(0, 0, 0, 0, 0, 0), problem
     # Colors other than 0 stand for other memory spaces.
-    main = [allocation for allocation in allocations if allocation.color == 0 and not allocation.is_thread_local]
+    main = [
+        allocation for allocation in assignment.allocations if allocation.color == 0 and not allocation.is_thread_local
+    ]
     outputs = [allocation for allocation in main if allocation.is_output or allocation.is_live_out]
     return (
         text,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MODULE = re.compile(r"\.(?:txt|hlo\.pb)(?:\.gz)?$")
 _BUFFERS = re.compile(r"(?:.*[._])?after_optimizations-buffer-assignment\.txt")
+_PLAN = re.compile(rf"{_BUFFERS.pattern}|.*-live-range\.txt|.*-memory-usage-report\.txt")
 _LIVE_RANGES = re.compile(r"(?:.*[._])?after_optimizations-live-range\.txt")
 
 
@@ -24,7 +25,7 @@ class DumpedModule:
 
     Attributes:
         name: Its name, from its text if there is one.
-        number: Its number in the process that dumped it, or None if the file name has no number.
+        number: Its number in the process that compiled it, or None if neither the file's name nor the file has one.
         folder: The folder of its files in the set, or an empty string.
         target: The short name of its target hardware, with a grid if it has several devices; `unknown` if no file
             identifies it.
@@ -37,7 +38,8 @@ class DumpedModule:
         time: The time of the dump from the file names, or an empty string.
         arguments: The shapes of its arguments, without layouts, if the first bytes of its text list them.
         part: The index of the module in its file, from 0, for files with several modules.
-        stage: The stage of the module that answers are based on, as determined from its files.
+        stage: The stage of the module that answers are based on, from its files; `none` for a memory plan alone.
+        profile: The path of the profile that holds it, or an empty string.
     """
 
     name: str
@@ -53,6 +55,7 @@ class DumpedModule:
     arguments: tuple[str, ...] = ()
     part: int = 0
     stage: StageName = "optimized"
+    profile: str = ""
 
     @property
     def key(self) -> str:
@@ -86,6 +89,11 @@ class DumpedModule:
     def live_ranges(self) -> str:
         """The path of the live ranges, or an empty string."""
         return self._find(_LIVE_RANGES)
+
+    @property
+    def plan(self) -> str:
+        """The path of a part of the memory plan as text, or an empty string."""
+        return self._find(_PLAN)
 
     @property
     def thunks(self) -> str:

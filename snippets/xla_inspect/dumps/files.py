@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 import stat
 import zlib
 from dataclasses import dataclass
@@ -54,14 +55,16 @@ class Files:
         left_out: The reasons that existing files are excluded from the set, by name.
         read_many: Yields the first bytes of several files, if that is faster than reading them one by one.
         is_sequential: Whether reading one file requires reading all files before it, as in a compressed tar file.
+        place: The text in front of a file's name on a command line: `FOLDER/`, an empty string, or None for `TITLE:`.
 
     Attributes:
         title: As above.
+        place: As above.
         left_out: As above.
         is_sequential: As above.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the files, and how they are named and read
         self,
         title: str,
         entries: Mapping[str, Entry],
@@ -69,17 +72,21 @@ class Files:
         read_many: Callable[[Iterable[str], int], Iterator[tuple[str, bytes]]] | None = None,
         *,
         is_sequential: bool = False,
+        place: str | None = None,
     ) -> None:
         """Store the entries without reading them."""
         self.title = title
+        self.place = f"{title}:" if place is None else place
         self.left_out = dict(left_out or {})
         self.is_sequential = is_sequential
         self._entries = dict(sorted(entries.items()))
         self._read_many = read_many
 
     @classmethod
-    def from_mapping(cls, entries: Mapping[str, bytes | Entry], title: str = "files") -> Files:
-        """Return a set of the given files, each as its bytes or as an `Entry`.
+    def from_mapping(
+        cls, entries: Mapping[str, bytes | Entry], title: str = "files", place: str | None = None
+    ) -> Files:
+        """Return a set of the given files, each as its bytes or as an `Entry`; `place` is that of the class.
 
         A name that leads outside the set is excluded.
         """
@@ -89,7 +96,7 @@ class Files:
                 left_out[name] = problem
             else:
                 accepted[clean_name(name)] = content if isinstance(content, Entry) else _hold(content)
-        return cls(title, accepted, left_out)
+        return cls(title, accepted, left_out, place=place)
 
     @classmethod
     def from_folder(cls, path: str | os.PathLike[str]) -> Files:
@@ -98,7 +105,7 @@ class Files:
         Raises:
             InspectError: The path is not a folder, cannot be read, or has more files than any dump.
         """
-        return cls(Path(path).name or str(path), *_walk(Path(path)))
+        return cls(Path(path).name or str(path), *_walk(Path(path)), place=f"{path}/")
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Files:
@@ -113,7 +120,8 @@ class Files:
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror}"
             raise InspectError(message) from error
-        return cls(path.name, {path.name: Entry(size, lambda most: _read_file(path, most, follow=True))})
+        entries = {path.name: Entry(size, lambda most: _read_file(path, most, follow=True))}
+        return cls(path.name, entries, place=str(path).removesuffix(path.name))
 
     @classmethod
     def from_archive(cls, source: str | os.PathLike[str] | bytes | BinaryIO, title: str = "") -> Files:
@@ -133,7 +141,9 @@ class Files:
             return open_archive(lambda: BytesIO(source), title or "archive")
         if isinstance(source, (str, os.PathLike)):
             path = Path(source)
-            return open_archive(lambda: path.open("rb"), title or path.name)
+            files = open_archive(lambda: path.open("rb"), title or path.name)
+            files.place = f"{path}:"
+            return files
         return open_archive(lambda: _rewind(source), title or "archive")
 
     @property
@@ -144,6 +154,14 @@ class Files:
     def __contains__(self, name: str) -> bool:
         """Return whether the set has a file with a name."""
         return name in self._entries
+
+    def quote(self, name: str, *, is_unpacked: bool = False) -> str:
+        """Return the path of a file as on a command line; `is_unpacked` if the command cannot read an archive."""
+        path = os.path.normpath(self.place + name)
+        if self.place.endswith(":"):
+            # A compressed file alone is named like the file that it contains.
+            path = self.place[:-1] if len(self._entries) == 1 else name if is_unpacked else path
+        return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
     def size(self, name: str) -> int:
         """Return the size of a file in bytes."""

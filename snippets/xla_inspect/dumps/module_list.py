@@ -61,7 +61,7 @@ def list_dumped(files: Files) -> tuple[DumpedModule, ...]:
     groups = _join_copies(group_files(files.names))
     heads = _read_heads(files, groups)
     modules = (_describe(files, key, own, heads) for key, own in groups.items())
-    return _sort(module for module in modules if module.before or module.after or module.between)
+    return _sort(module for module in modules if module.stage != "none" or module.plan)
 
 
 def _sort(modules: Iterable[DumpedModule]) -> tuple[DumpedModule, ...]:
@@ -86,6 +86,7 @@ def pick_module(modules: Sequence[DumpedModule], text: str, title: str) -> Dumpe
         lambda module: folded in {module.name, module.key.rpartition("/")[2]},
         lambda module: module.number is not None and re.fullmatch(rf"(?:module_)?0*{module.number}", folded),
         lambda module: folded == module.name.removeprefix("jit_"),
+        lambda module: text in module.files.values(),
         lambda _: not folded,
     ):
         matches = [module for module in modules if fits(module)]
@@ -97,7 +98,7 @@ def pick_module(modules: Sequence[DumpedModule], text: str, title: str) -> Dumpe
             listed = "\n".join(f"  {title}:{module.key}" for module in largest)
             more = f"\n  and {len(matches) - len(largest)} more" if len(matches) > len(largest) else ""
             what = f"{len(matches)} modules" + (f" are called {folded}" if folded else "")
-            message = f"{what} in {title}; name one, of which these are the largest:\n{listed}{more}"
+            message = f"{what} in {title}; name one of them, the largest first:\n{listed}{more}"
             raise InspectError(message)
     keys = {module.key: module.key for module in modules} | {module.name: module.key for module in modules}
     close = list(dict.fromkeys(keys[name] for name in list_nearest(folded, keys, 5, 0.4)))
@@ -179,5 +180,5 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
         time=time,
         arguments=list_arguments(header),
     )
-    stage: StageName = "between passes" if module.between else "before the optimizations"
+    stage: StageName = "between passes" if module.between else "before the optimizations" if module.before else "none"
     return module if module.after else replace(module, stage=stage)

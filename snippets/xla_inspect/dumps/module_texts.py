@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from xla_inspect.dumps.file_names import OPTIMIZED, PASS
 from xla_inspect.dumps.files import is_gzip, unpack
+from xla_inspect.dumps.inner_modules import list_inner
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo_proto import read_hlo_proto
 
@@ -58,7 +60,7 @@ def read_texts(files: Files, module: DumpedModule, is_wanted: Callable[[str], bo
             if ending.endswith(".o"):
                 texts.objects[ending] = data
                 continue
-            text, plan = decode(data, ending)
+            text, plan = decode(data, ending, module.part)
         except InspectError as error:
             texts.problems[ending] = str(error)
             continue
@@ -102,12 +104,13 @@ def name_text(ending: str) -> str:
     return re.sub(r"\.hlo\.pb$", ".txt", ending.removesuffix(".gz"))
 
 
-def decode(data: bytes, ending: str) -> tuple[str, str]:
+def decode(data: bytes, ending: str, part: int = 0) -> tuple[str, str]:
     """Return the text in a file, plain, compressed or of an `HloProto`, and the `HloProto`'s buffer assignment or "".
 
     Args:
         data: The contents of the file.
         ending: The end of the file's name, which determines the format.
+        part: The index of the module in a binary file that holds several.
 
     Raises:
         InspectError: The file contains no text.
@@ -115,7 +118,7 @@ def decode(data: bytes, ending: str) -> tuple[str, str]:
     if is_gzip(data):
         data = unpack(data)
     if ending.removesuffix(".gz").endswith(".pb"):
-        proto = read_hlo_proto(data)
+        proto = read_hlo_proto(next(islice(list_inner(data), part, None)).data)
         return proto.text, proto.buffers
     if b"\0" in data:
         message = f"{ending} holds no text"

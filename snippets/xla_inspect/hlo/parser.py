@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -264,6 +265,14 @@ class _Reader:
                         if name not in self._computations:
                             span = self._spans[computation.name]
                             self._fail_at(instruction, span, f"computation {name!r} is not defined", name)
+        calls = TopologicalSorter({name: computation.called for name, computation in self._computations.items()})
+        try:
+            calls.prepare()
+        except CycleError as error:
+            # Each name in the list is that of a computation that the next one calls.
+            callee, caller = error.args[1][:2]
+            calling = next(one for one in self._computations[caller] if callee in one.called)
+            self._fail_at(calling, self._spans[caller], f"computation {callee!r} calls itself", callee)
 
     def _fail_at(self, instruction: Instruction, span: tuple[int, int], message: str, name: str) -> None:
         """Raise an `HloSyntaxError` at the last occurrence of a name in an instruction's line."""

@@ -3,6 +3,8 @@
 A test checks which releases of JAX have these names.
 """
 
+from typing import TYPE_CHECKING
+
 from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, name_source, traced_before, watch_jit
 from xla_inspect.jax_private.programs import (
     CompileCall,
@@ -32,36 +34,70 @@ from xla_inspect.jax_private.settings import (
     set_option,
     started_on_cpu,
 )
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.jax_private.execution import compile_hlo, run_executable
+    from xla_inspect.jax_private.stablehlo_call import (
+        call_stablehlo,
+        evaluate_size,
+        find_main,
+        list_element_types,
+        list_symbols,
+        load_stablehlo,
+        make_context,
+        put_module,
+        refine_shapes,
+        run_pass,
+        update_type,
+        write_bytecode,
+    )
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "JITS",
     "CompileCall",
     "backends_started",
+    "call_stablehlo",
     "compile_call",
+    "compile_hlo",
     "count_work",
     "describe_compile",
     "entered_settings",
+    "evaluate_size",
     "find_devices",
     "find_layout",
+    "find_main",
     "hide_frames_of",
     "is_outside",
     "jit_again",
     "leave_meshes",
     "lent_client",
     "lent_context",
+    "list_element_types",
+    "list_symbols",
     "load_mlir",
+    "load_stablehlo",
+    "make_context",
     "make_cpus",
     "name_source",
     "parse_hlo",
     "place",
+    "put_module",
     "read_meshes",
     "read_options",
     "read_settings",
+    "refine_shapes",
     "replace_module",
+    "run_executable",
+    "run_pass",
     "set_option",
     "start_profiler",
     "started_on_cpu",
     "traced_before",
+    "update_type",
     "walk_frames",
     "watch_jit",
+    "write_bytecode",
 ]

@@ -18,25 +18,30 @@ if TYPE_CHECKING:
         load_file,
         put_on_path,
     )
-    from xla_inspect.subject.python_subject import take_capture
+    from xla_inspect.subject.plan_choices import UNCHANGED, Choice, count_bytes, list_choices, list_meshes, make_trial
+    from xla_inspect.subject.python_subject import make_subject, take_capture
     from xla_inspect.subject.release_task import ReleaseTask, list_unknown
     from xla_inspect.subject.request import (
         EFFECTS,
         KINDS,
+        PLANNED,
         Request,
         name_arguments,
         read_flags,
         read_kinds,
         read_mesh,
+        read_sizes,
         split_list,
     )
     from xla_inspect.subject.saved import is_saved, read_saved
     from xla_inspect.subject.script import read_script
     from xla_inspect.subject.shapes import read_shapes
+    from xla_inspect.subject.stablehlo_subject import read_stablehlo
     from xla_inspect.subject.subject import Call, Subject
     from xla_inspect.subject.target_answers import answer_each
     from xla_inspect.subject.trace_count import watch_calls
-    from xla_inspect.subject.trials import Trial, list_trials
+    from xla_inspect.subject.traced_changes import accumulate, set_policy
+    from xla_inspect.subject.trials import Trial, choose_kinds, list_trials
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -44,12 +49,18 @@ __all__ = [
     "EFFECTS",
     "FORMS",
     "KINDS",
+    "PLANNED",
+    "UNCHANGED",
     "Call",
+    "Choice",
     "ReleaseTask",
     "Request",
     "Subject",
     "Trial",
+    "accumulate",
     "answer_each",
+    "choose_kinds",
+    "count_bytes",
     "execute_file",
     "find_listed",
     "find_named",
@@ -57,9 +68,13 @@ __all__ = [
     "is_dump",
     "is_saved",
     "list_call_options",
+    "list_choices",
+    "list_meshes",
     "list_trials",
     "list_unknown",
     "load_file",
+    "make_subject",
+    "make_trial",
     "name_arguments",
     "name_positions",
     "open_dump",
@@ -76,6 +91,9 @@ __all__ = [
     "read_saved",
     "read_script",
     "read_shapes",
+    "read_sizes",
+    "read_stablehlo",
+    "set_policy",
     "split_list",
     "take_capture",
     "watch_calls",

@@ -51,21 +51,16 @@ def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Ch
             fitting.append(number)
     if fitting:
         which = f"argument{'s' * (len(fitting) > 1)} {', '.join(map(str, fitting))}"
-        yield (
-            f"donate {which}",
-            replace(call, settings={**call.settings, "donate_argnums": tuple(fitting)}),
-        )
+        yield f"donate {which}", replace(call, settings={**call.settings, "donate_argnums": tuple(fitting)})
 
 
 def _find_results(call: Call) -> Any:
     """Return a call's results as a pytree of shapes, from `jax.eval_shape` under the call's mesh if it has one."""
     import jax
 
-    axes = dict(call.settings.get("mesh") or {})
-    if not axes:
+    if not call.settings.get("mesh"):
         return jax.eval_shape(call.function, *call.args, **call.kwargs)
-    kinds = (jax.sharding.AxisType.Auto,) * len(axes)
-    with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), kinds)):
+    with jax.sharding.use_abstract_mesh(call.mesh):
         return jax.eval_shape(call.function, *call.args, **call.kwargs)
 
 
@@ -229,33 +224,15 @@ def list_shardings(call: Call) -> Iterator[Changed]:
     """Yield a description and the call with one argument replicated or sharded over another dimension of its own."""
     import jax
 
-    mesh, specs = call.settings.get("mesh"), call.settings.get("specs")
-    if not mesh or specs is None:
-        yield from _list_named(call)
-        return
-    for at in range(min(len(specs), MOST)):
-        leaves = jax.tree.leaves(call.args[at])
-        rank = max((len(leaf.shape) for leaf in leaves if hasattr(leaf, "shape")), default=0)
-        one = specs[at]
-        if not isinstance(one, jax.sharding.PartitionSpec):
-            continue
-        for other in _list_specs(one, rank, tuple(mesh)):
-            replacement = tuple(other if own == at else spec for own, spec in enumerate(specs))
-            words = f"argument {at} as {_show(other)} in the place of {_show(one)}"
-            yield words, replace(call, settings={**call.settings, "specs": replacement})
-
-
-def _list_named(call: Call) -> Iterator[Changed]:
-    """Yield a description and the call with another sharding of one argument that carries a `NamedSharding`."""
-    import jax
-
+    call = call.place_specs()
     for at, argument in enumerate(call.args[:MOST]):
         spread = [
             leaf
             for leaf in jax.tree.leaves(argument)
             if isinstance(getattr(leaf, "sharding", None), jax.sharding.NamedSharding)
         ]
-        if not spread:
+        # Of arrays with several specs, no single other spec can take the place.
+        if len({leaf.sharding.spec for leaf in spread}) != 1:
             continue
         one, mesh = spread[0].sharding.spec, spread[0].sharding.mesh
         rank = max(len(leaf.shape) for leaf in spread)

@@ -10,24 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private
-from xla_inspect.compilation import list_program_members
+from xla_inspect.compilation import JIT_OPTIONS, list_program_members
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, nn_models, shapes
 from xla_inspect.subject.function_names import name_function
+from xla_inspect.subject.request import Request
 from xla_inspect.subject.subject import Call, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-    from xla_inspect.subject.request import Request
-
 
 @cache
-def _hide_frames() -> None:
+def hide_frames() -> None:
     """Exclude this package's wrappers around user functions from the source lines that JAX records."""
     folder = Path(__file__).parent
-    for wrappers in (folder, folder.parent / "releases"):
+    for wrappers in (folder, *(folder.parent / name for name in ("jax_private", "releases", "stablehlo"))):
         jax_private.hide_frames_of(str(wrappers))
 
 
@@ -60,17 +59,22 @@ def read_member(
     Raises:
         InspectError: As `read_function`.
     """
-    _hide_frames()
+    hide_frames()
     # A function without arguments of its own gets those of its entry in PROGRAMS, if it has one.
     is_told = arguments or request.args or request.args_from or hasattr(module, "EXAMPLE")
-    if call := _find_program(module, name if is_told else loading.find_listed(module, name)):
+    call = _find_program(module, name if is_told else loading.find_listed(module, name))
+    function = call.function if call else loading.find_named(module, name, place)
+    is_model = bool(nn_models.find_framework(function))
+    if request.dims and (request.args or not is_model):
+        message = f"--dim completes the input signature of a framework's model; give all shapes of {name} with --args"
+        raise InspectError(message)
+    if call:
         call = replace(call, args=arguments[0], kwargs=arguments[1]) if arguments else call
-        return Subject(name, _apply(request, call), options=request.xla)
-    function = loading.find_named(module, name, place)
-    args, kwargs = arguments or _find_arguments(request, module, place)
-    is_transformed = bool(request.grad or request.vmap)
-    base = _make_call(module, place, name, Call(function, args, kwargs), is_transformed=is_transformed)
-    call = _apply(request, base)
+        return Subject(name, apply_options(request, call), options=request.xla)
+    has_signature = is_model and (request.dims or not is_told)
+    args, kwargs = arguments or (((), {}) if has_signature else _find_arguments(request, module, place))
+    base = _make_call(request, module, place, name, Call(function, args, kwargs))
+    call = apply_options(request, base)
     # The function may be a wrapper by now, and the wrapper's file is not the user's.
     call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
     return Subject(name, call, options=request.xla)
@@ -95,7 +99,12 @@ def read_call(
     Raises:
         InspectError: The object is not callable.
     """
-    _hide_frames()
+    hide_frames()
+    if nn_models.find_framework(function):
+        from xla_inspect.subject import frameworks
+
+        call = frameworks.export_model(Request(()), function, args, kwargs, type(function).__name__)
+        return Subject(type(function).__name__, replace(call, settings={**call.settings, **settings}), options=options)
     if model := nn_models.as_function(function, args, kwargs):
         return Subject(type(function).__name__, Call(*nn_models.hold_rest(*model), kwargs, settings), options=options)
     if not callable(function):
@@ -114,7 +123,7 @@ def read_notebook_call(request: Request, call: Call) -> Subject:
         InspectError: As `read_call`.
     """
     subject = read_call(call.function, call.args, call.kwargs, {})
-    return Subject(subject.name, _apply(request, subject.call or call), options=request.xla)
+    return Subject(subject.name, apply_options(request, subject.call or call), options=request.xla)
 
 
 def _find_static(function: Callable[..., Any], settings: Mapping[str, Any]) -> frozenset[int]:
@@ -179,18 +188,22 @@ def _make_arguments(maker: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return arguments if isinstance(arguments, tuple) else (arguments,), {}
 
 
-def _make_call(module: ModuleType, place: str, name: str, original: Call, *, is_transformed: bool) -> Call:
+def _make_call(request: Request, module: ModuleType, place: str, name: str, original: Call) -> Call:
     """Return the call to compile for a function, class, model or jitted object in a module.
 
     Raises:
         InspectError: The object cannot be called or traced, or its class cannot be instantiated without arguments.
     """
     function = _instantiate(original.function, name) if isinstance(original.function, type) else original.function
+    if nn_models.find_framework(function):
+        from xla_inspect.subject import frameworks
+
+        return frameworks.export_model(request, function, original.args, original.kwargs, name)
     if call := nn_models.as_function(function, original.args, original.kwargs):
         return Call(*nn_models.hold_rest(*call), original.kwargs)
     # Derivatives and batches are built from the function itself, so it is not jitted first.
-    jitted_as = function if is_transformed else nn_models.jit_as_nnx(function, original.args, original.kwargs)
-    if jitted := _open_jitted(jitted_as, original):
+    outer = function if request.grad or request.vmap else nn_models.jit_as_nnx(function, original.args, original.kwargs)
+    if jitted := _open_jitted(outer, original):
         return jitted
     if not callable(function):
         message = f"{place}: {name} is of the type {type(function).__name__}, and nothing that can be called"
@@ -201,7 +214,9 @@ def _make_call(module: ModuleType, place: str, name: str, original: Call, *, is_
     # A plain method lacks its object, so one is created unless the arguments already include it.
     if isinstance(container, type) and inspect.isfunction(function) and not _takes(function, original):
         function = getattr(_instantiate(container, owner), method)
-    return Call(*nn_models.hold_rest(function, original.args), original.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+    settings = dict(getattr(module, "ARGUMENTS", {}))
+    static = _find_static(function, {**settings, **request.jit_options})
+    return Call(*nn_models.hold_rest(function, original.args, static), original.kwargs, settings)
 
 
 def _check_kind(function: Callable[..., Any], place: str, name: str) -> None:
@@ -262,7 +277,7 @@ def _takes(function: Callable[..., Any], original: Call) -> bool:
     return True
 
 
-def _apply(request: Request, call: Call) -> Call:
+def apply_options(request: Request, call: Call) -> Call:
     """Return a call with the options applied: batching, differentiation, mesh, donated and static arguments."""
     function, args = call.function, call.args
     # Batching comes first, so that `--grad` differentiates the function of the whole batch.
@@ -276,4 +291,21 @@ def _apply(request: Request, call: Call) -> Call:
         function = differentiate(function, lambda why: InspectError(f"--grad: {request.words[0]} {why}"))
     mesh = {"mesh": dict(request.mesh)} if request.mesh else {}
     # The command's options come last, because they override those of the file.
-    return Call(function, args, call.kwargs, {**call.settings, **mesh, **request.jit_options})
+    applied = Call(function, args, call.kwargs, {**call.settings, **mesh, **request.jit_options})
+    return _shard(request, applied) if request.in_spec or request.out_spec else applied
+
+
+def _shard(request: Request, call: Call) -> Call:
+    """Return a call with the shardings of `--in-spec` and `--out-spec`; other arrays keep those of the file."""
+    import jax
+
+    from xla_inspect.releases import SpecError, shard_call
+
+    call = call.place_specs()
+    jitted = jax.jit(call.function, **{name: value for name, value in call.settings.items() if name in JIT_OPTIONS})
+    try:
+        with jax.sharding.use_abstract_mesh(call.mesh):
+            args, kwargs, results = shard_call(call, jitted, (request.in_spec, request.out_spec), call.mesh)
+    except SpecError as error:
+        raise InspectError(str(error)) from error
+    return replace(call, args=args, kwargs=kwargs, settings={**call.settings, **results})

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-_TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "static", "xla")
+_TEXTS = ("args", "args_from", "mesh", "vmap", "only")
+_LISTS = ("dim", "in_spec", "out_spec", "donate", "static", "xla")
 
 
 def write_subject(options: argparse.Namespace, target: str = "") -> str:
@@ -30,7 +31,7 @@ def write_subject(options: argparse.Namespace, target: str = "") -> str:
 def list_call_options(options: argparse.Namespace) -> list[str]:
     """Return the options with a value that define the call of a subject, as words such as `--mesh=data=4`."""
     words = [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
-    words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
+    words += [f"--{name.replace('_', '-')}={value}" for name in _LISTS for value in getattr(options, name)]
     return words + ["--grad"] * options.grad
 
 

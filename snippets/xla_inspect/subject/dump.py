@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 def is_dump(subject: str) -> bool:
     """Return whether a subject names a dump or a module of a dump, and not a function."""
     # This test comes first because it needs no import, and most subjects are files of Python.
-    return not subject.rpartition(":")[0].endswith(".py") and dumps.split_dump(subject) is not None
+    if subject.rpartition(":")[0].endswith(".py"):
+        return False
+    if (split := dumps.split_dump(subject)) is None:
+        return False
+    from xla_inspect import stablehlo
+
+    return bool(split[1]) or not stablehlo.has_programs(split[0])
 
 
 def open_dump(subject: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str, str]:
@@ -30,7 +36,9 @@ def open_dump(subject: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str,
     """
     split = dumps.split_dump(subject)
     if split is None:
-        message = f"{subject} is no folder and no file that XLA dumps; a function is asked about by the other questions"
+        message = (
+            f"{subject} is no folder and no file of a dump; read lists dumps, and the other commands take functions"
+        )
         raise InspectError(message)
     path, module = split
     files, modules = _open(path)
@@ -71,17 +79,24 @@ def read_dump(request: Request) -> Subject:
         ("grad", request.grad),
     ):
         if value:
-            message = f"{path_text} is a dump: --{option} would have to compile it again; ask about the function itself"
+            message = f"{path_text} is a dump, which --{option} cannot compile again; name the function instead"
             raise InspectError(message)
     files, modules, path, name = open_dump(path_text)
     if request.whole:
         if name:
-            message = f"that is asked about a whole dump: {path}, and not {path_text}"
+            message = f"this command takes the whole dump: {path}, not {path_text}"
             raise InspectError(message)
-        return Subject(files.title, origin="a dump", modules=modules)
+        if not (compiled := [module for module in modules if module.stage != "none"]):
+            message = f"{path} has no HLO module, but only memory plans or parts of them, which answer memory alone"
+            raise InspectError(message)
+        return Subject(files.title, origin="a dump", modules=compiled)
     module = dumps.pick_module(modules, name, path)
     capture = read_module(files, module)
-    return Subject(module.name, saved={capture.target: capture}, origin="a dump", axes=request.mesh)
+    subject = Subject(module.name, saved={capture.target: capture}, origin="a dump", axes=request.mesh)
+    place = Path(path, module.profile) if Path(path).is_dir() else Path(path)
+    # A profile in an archive cannot be mapped into memory.
+    subject.profile = place if place.name == Path(module.profile).name else None
+    return subject
 
 
 def read_module(files: dumps.Files, module: DumpedModule) -> Capture:

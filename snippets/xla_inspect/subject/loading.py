@@ -12,13 +12,14 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect import dumps
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import list_nearest, respell_subject, suggest_file, suggest_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, an XLA dump, or a saved capture"
+FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, a StableHLO file, an XLA dump, or a capture"
 """The forms of a subject, for error messages and the help."""
 
 _LISTED = 12
@@ -35,8 +36,10 @@ def split_name(text: str) -> tuple[str, str]:
     """
     place, colon, name = text.rpartition(":")
     if not colon or not _DOTTED.fullmatch(name) or not (place.endswith(".py") or _DOTTED.fullmatch(place)):
+        if file := next(filter(_is_missing_program, (text, place)), ""):
+            message = f"there is no file {file}{suggest_file(Path(file))}"
         # Users most often forget the function's name after a file.
-        if (suggestion := respell_subject(text)) != text:
+        elif (suggestion := respell_subject(text)) != text:
             message = f"{text!r} is no subject; did you mean {suggestion}?"
         else:
             hint = f"; which function of it, as in {text}:NAME?" if text.endswith(".py") else ""
@@ -61,10 +64,18 @@ def load_place(place: str) -> ModuleType:
         if not place.startswith(f"{error.name}."):
             raise
         spec = None
+    if spec is None and _is_missing_program(place):
+        message = f"there is no file {place}{suggest_file(Path(place))}"
+        raise InspectError(message)
     if spec is None:
         message = f"there is no module {place!r}, from {Path.cwd()}; {_suggest_module(place)}"
         raise InspectError(message)
     return importlib.import_module(place)
+
+
+def _is_missing_program(place: str) -> bool:
+    """Return whether a path has the name of a file with MLIR, and no file is there."""
+    return place.lower().endswith(dumps.ENDINGS) and not Path(place).exists()
 
 
 def _suggest_module(place: str) -> str:

@@ -1,4 +1,4 @@
-"""Models of Flax, Equinox and Haiku as functions of arrays, with the model's state as an argument."""
+"""Models of Flax, Equinox and Haiku as functions of arrays, and the recognition of other frameworks' models."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
 log = logging.getLogger(__name__)
+_ROOTS = {"keras": "keras", "torch.nn.modules.module": "torch", "tensorflow": "tensorflow"}
 
 type Call = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function and its positional arguments."""
+
+
+def find_framework(model: Any) -> str:
+    """Return `torch`, `keras` or `tensorflow` for a model, by the modules of its classes; else an empty string."""
+    modules = [kind.__module__ for kind in (model if isinstance(model, type) else type(model)).__mro__]
+    roots = {*modules} | {module.partition(".")[0] for module in modules}
+    # A model of Keras is also one of PyTorch or TensorFlow if that is its backend, so the order matters.
+    return next((framework for root, framework in _ROOTS.items() if root in roots), "")
 
 
 def as_function(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Capture
-from xla_inspect.compilation import begin_capture, describe_program
+from xla_inspect.compilation import JIT_OPTIONS, begin_capture, describe_program
+from xla_inspect.subject.subject import Call, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,3 +52,22 @@ def take_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
             raise
         result = partial
     return use_lines_of(lines_of, result)[0]
+
+
+def make_subject(
+    name: str, fn: Callable[..., Any], example_args: tuple[Any, ...], arguments: dict[str, Any], lines_of: str
+) -> Subject:
+    """Return a function with example arguments as a subject, which can be compiled with changes.
+
+    Args:
+        name: The name in answers.
+        fn: The function.
+        example_args: As in `take_capture`.
+        arguments: As in `take_capture`.
+        lines_of: As in `take_capture`.
+    """
+    # The options of the call change the program, and the other keywords are arguments of the function.
+    settings = {own: arguments[own] for own in (*JIT_OPTIONS, "mesh", "specs") if own in arguments}
+    keywords = {own: value for own, value in arguments.items() if own not in {*settings, "options"}}
+    call = Call(fn, example_args, keywords, settings)
+    return Subject(name, call, options=arguments.get("options"), lines_of=lines_of)

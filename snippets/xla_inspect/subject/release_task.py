@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect import targets
+from xla_inspect import stablehlo, targets
 from xla_inspect.compilation import PINNED, list_options
 from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_project
@@ -100,6 +100,7 @@ class ReleaseTask:
             "args": self._list_args(),
             "args_from": self._find_maker(),
             "mesh": dict(request.mesh),
+            "specs": [request.in_spec, request.out_spec],
             "vmap": request.vmap,
             "grad": request.grad,
             "jit": request.jit_options,
@@ -162,6 +163,7 @@ def _name_kind(request: Request) -> str:
         "more than one": len(request.words) > 1,
         "a dump of one release": not request.is_script and is_dump(word),
         "a capture that was saved": is_saved(word),
+        "StableHLO, which one release lowered": not request.is_script and stablehlo.find_file(word) is not None,
     }
     return next((kind for kind, is_it in kinds.items() if is_it), "")
 

@@ -16,6 +16,9 @@ KINDS = ("donate", "remat", "batch", "vmem", "schedule")
 EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
 """The kinds of changes that may affect the compiler's handling of a part of a program."""
 
+PLANNED = ("mesh", "specs", "remat", "microbatch", "donate", "parameter")
+"""The kinds of changes that a plan for a training step combines."""
+
 
 @dataclass(frozen=True)
 class Request:
@@ -27,6 +30,8 @@ class Request:
         args: The shapes of positional arguments as text, or an empty string.
         args_from: The function that creates the arguments, as `FILE.py:FUNCTION`, or an empty string.
         mesh: Axis names and sizes.
+        in_spec: The partition specs of arguments as text, such as `x=P('data', None)`.
+        out_spec: The partition specs of results as text.
         donate: Numbers or names of the donated arguments.
         static: Numbers or names of the static arguments.
         grad: Whether to differentiate the function with respect to the first argument.
@@ -35,12 +40,15 @@ class Request:
         xla: Options of XLA by name.
         whole: Whether the subject is a whole script or dump instead of one of its functions or modules.
         devices: The number of devices of the requested target, which a script sees.
+        dims: Sizes of the dimensions that a StableHLO program leaves open, by name.
     """
 
     words: tuple[str, ...]
     args: str = ""
     args_from: str = ""
     mesh: Mapping[str, int] = field(default_factory=dict)
+    in_spec: tuple[str, ...] = ()
+    out_spec: tuple[str, ...] = ()
     donate: tuple[str, ...] = ()
     static: tuple[str, ...] = ()
     grad: bool = False
@@ -49,6 +57,7 @@ class Request:
     xla: Mapping[str, str | int | bool] = field(default_factory=dict)
     whole: bool = False
     devices: int = 1
+    dims: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_script(self) -> bool:
@@ -91,6 +100,24 @@ def read_mesh(text: str) -> dict[str, int]:
             raise InspectError(message)
         axes[name.strip()] = int(size)
     return axes
+
+
+def read_sizes(texts: Sequence[str]) -> dict[str, int]:
+    """Return the sizes of dimensions by name, from texts such as `batch=32`.
+
+    Raises:
+        InspectError: A text has another form, or a dimension has two sizes.
+    """
+    sizes: dict[str, int] = {}
+    for text in split_list(texts):
+        name, _, size = text.partition("=")
+        if not (name.strip() and size.strip().isdecimal() and int(size)):
+            message = f"--dim {text!r}: write a dimension's name with its size, which is at least 1, such as batch=32"
+            raise InspectError(message)
+        if sizes.setdefault(name.strip(), int(size)) != int(size):
+            message = f"--dim {text}: {name.strip()} already has the size {sizes[name.strip()]}; give it one size"
+            raise InspectError(message)
+    return sizes
 
 
 def read_flags(texts: Sequence[str]) -> dict[str, str | int | bool]:

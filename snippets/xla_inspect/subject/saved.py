@@ -26,7 +26,7 @@ def read_saved(request: Request) -> Subject:
     """
     path = Path(request.words[0])
     if request.xla:
-        message = f"{path} is a capture that was saved: --xla would have to compile it again"
+        message = f"{path} is a saved capture, which has no program to compile again with --xla"
         raise InspectError(message)
     try:
         text = path.read_text(encoding="utf-8")

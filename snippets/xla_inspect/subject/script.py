@@ -150,7 +150,7 @@ def _choose(only: str, watch: Watch, name: str) -> Noted:
         message = (
             f"{name} compiles no function {only!r}; {suggest_name(only, others[:_LISTED], 'it compiles')}"
             if others
-            else f"{name} jits no function {only!r}, and none else"
+            else f"{name} jits no function at all"
         )
         raise InspectError(message)
     if not calls:

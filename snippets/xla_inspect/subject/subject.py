@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import targets
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Times
-from xla_inspect.compilation import begin_capture, describe_program
+from xla_inspect.compilation import JIT_OPTIONS, begin_capture, describe_program
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -46,6 +46,22 @@ class Call:
     file: Path | None = None
 
     @property
+    def mesh(self) -> Any:
+        """Its mesh as an abstract one of JAX, which has no devices; without axes if there is no mesh."""
+        import jax
+
+        axes = self.settings.get("mesh") or {}
+        return jax.sharding.AbstractMesh(tuple(axes.values()), tuple(axes), (jax.sharding.AxisType.Auto,) * len(axes))
+
+    def place_specs(self) -> Call:
+        """Return the call with the shardings of its option `specs` on its arguments, without that option."""
+        from xla_inspect.compilation import shard  # it imports JAX
+
+        settings = dict(self.settings)
+        specs = settings.pop("specs", None)
+        return self if specs is None else replace(self, args=shard(self.args, specs, self.mesh), settings=settings)
+
+    @property
     def devices(self) -> int:
         """The number of devices of its mesh, or else the largest number in its arguments' shardings, at least 1."""
         if mesh := self.settings.get("mesh"):
@@ -75,6 +91,7 @@ class Subject:
         is_timed: Whether captures include the durations of the compile.
         around_tracing: A function that returns a context manager to enter while the program is traced.
         failures: The errors that prevented an answer, by target.
+        profile: The profile that holds the program and the times of its launches, or None.
     """
 
     def __init__(  # noqa: PLR0913 - what any kind of subject is
@@ -93,6 +110,7 @@ class Subject:
     ) -> None:
         """Store the arguments without compiling."""
         self.is_timed = True
+        self.profile: Path | None = None
         self.around_tracing: Callable[[], AbstractContextManager[None]] = nullcontext
         self.failures: dict[str, Exception] = {}
         self.name = name
@@ -180,7 +198,7 @@ class Subject:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]
-            message = f"{self.name} holds the capture for {', '.join(self.saved)}, and not for {target}"
+            message = f"{self.name} has a capture for {', '.join(self.saved)} only, not for {target}"
             raise InspectError(message)
         device_target = self.name_target(target)
         options = {**self.options, **settings.pop("options", {})} or None
@@ -205,13 +223,20 @@ class Subject:
         key = repr(sorted(settings.items()))
         if key not in self._programs:
             arguments = {**self.call.settings, **settings, **self.call.kwargs}
+            shardings = arguments.pop("out_shardings", None)
             try:
                 program = describe_program(self.call.function, self.call.args, arguments)
             except ValueError as error:
                 message = f"{self.name}: {error}"
                 raise InspectError(message) from error
+            if shardings is not None:
+                import jax
+
+                options = {name: arguments[name] for name in JIT_OPTIONS if name in arguments}
+                jitted = jax.jit(self.call.function, out_shardings=shardings, **options)
+                program = replace(program, function=jitted)
             is_own = program.file is None or program.file.is_relative_to(_PACKAGE)
-            file = self.call.file if is_own and self.call.file else program.file
+            file = self.call.file if is_own else program.file
             self._programs[key] = replace(
                 program, name=self.name.rpartition(".")[2], file=file, around_tracing=self.around_tracing
             )

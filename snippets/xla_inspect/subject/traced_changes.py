@@ -8,6 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from xla_inspect.errors import InspectError
 from xla_inspect.subject.nn_models import hold_rest
 
 if TYPE_CHECKING:
@@ -30,18 +31,116 @@ def _traced_anew() -> Iterator[None]:
 
 
 @contextmanager
-def checkpoint_scans() -> Iterator[None]:
-    """Make each scan that is traced in the `with` block recompute its body in the backward pass."""
+def checkpoint_scans(policy: str = "nothing_saveable") -> Iterator[None]:
+    """Make each scan that is traced in the `with` block recompute its body in the backward pass.
+
+    Args:
+        policy: As in `find_policy`.
+    """
     import jax
 
     scan = jax.lax.scan
 
     @wraps(scan)
     def checkpointed(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return scan(jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable), *args, **kwargs)
+        return scan(jax.checkpoint(f, policy=find_policy(policy)), *args, **kwargs)
 
     with patch.object(jax.lax, "scan", checkpointed):
         yield
+
+
+@contextmanager
+def set_policy(policy: str) -> Iterator[None]:
+    """Give each `jax.checkpoint` that is traced in the `with` block another policy.
+
+    Args:
+        policy: As in `find_policy`.
+    """
+    from jax.extend.core.primitives import remat_p
+
+    primitive: Any = remat_p
+    bind = primitive.bind
+
+    def bind_with_policy(*operands: Any, **parameters: Any) -> Any:
+        return bind(*operands, **{**parameters, "policy": find_policy(policy)})
+
+    with _traced_anew(), patch.object(primitive, "bind", bind_with_policy):
+        yield
+
+
+def find_policy(name: str) -> Any:
+    """Return a policy of `jax.checkpoint_policies`; `offload_...` moves the values to the memory of the host."""
+    import jax
+
+    policy = getattr(jax.checkpoint_policies, name)
+    return policy("device", "pinned_host") if name.startswith("offload") else policy
+
+
+@contextmanager
+def accumulate(parts: int) -> Iterator[None]:
+    """Make the outermost `jax.grad` and `jax.value_and_grad` of the `with` block average over parts of the batch.
+
+    The parts run one after the other, in a scan. The batch is the common leading dimension of the arguments that are
+    not differentiated, and the loss has to be a mean over it.
+
+    Args:
+        parts: The number of parts.
+
+    Raises:
+        InspectError: The arguments have no such dimension that the number divides, or nothing is differentiated.
+    """
+    import jax
+
+    scan, both = jax.lax.scan, jax.value_and_grad
+    calls: list[bool] = []
+
+    def differentiate(fun: Callable[..., Any], argnums: Any = 0, has_aux: Any = False, **options: Any) -> Any:  # noqa: FBT002 - as in JAX
+        whole = both(fun, argnums, has_aux, **options)
+
+        def average(*args: Any, **kwargs: Any) -> Any:
+            # The gradients inside a loss are those of one part already.
+            if any(calls):
+                return whole(*args, **kwargs)
+            chosen = {argnums} if isinstance(argnums, int) else {*argnums}
+
+            def compute(*rest: Any) -> Any:
+                others = iter(rest)
+                return whole(*(value if at in chosen else next(others) for at, value in enumerate(args)), **kwargs)
+
+            rest = tuple(value for at, value in enumerate(args) if at not in chosen)
+            compute_part, batch = hold_rest(compute, rest, is_array=lambda leaf: getattr(leaf, "ndim", 0) > 0)
+            split = _split(batch, parts)
+            calls.append(True)
+            try:
+                shapes = jax.eval_shape(compute_part, *jax.tree.map(lambda leaf: leaf[0], split))
+                zeros = jax.tree.map(lambda leaf: jax.numpy.zeros(leaf.shape, leaf.dtype), shapes)
+                sums, _ = scan(
+                    lambda total, part: (jax.tree.map(jax.numpy.add, total, compute_part(*part)), None), zeros, split
+                )
+            finally:
+                calls[-1] = False
+            return jax.tree.map(lambda leaf: (leaf / parts).astype(leaf.dtype), sums)
+
+        return wraps(fun)(average)
+
+    # `jax.grad` calls `value_and_grad` too.
+    with _traced_anew(), replaced(both, differentiate):
+        yield
+        if not calls:
+            message = "the program calls neither jax.grad nor jax.value_and_grad"
+            raise InspectError(message)
+
+
+def _split(batch: Any, parts: int) -> Any:
+    """Return the arrays of a batch divided along a new first dimension."""
+    import jax
+
+    sizes = {leaf.shape[0] for leaf in jax.tree.leaves(batch)}
+    if len(sizes) != 1 or min(sizes) % parts:
+        message = f"the arguments that are not differentiated have no common batch size that is divisible by {parts}"
+        raise InspectError(message)
+    # Each device keeps a share of every part if the parts take turns along the sharded dimension.
+    return jax.tree.map(lambda leaf: jax.numpy.swapaxes(leaf.reshape(-1, parts, *leaf.shape[1:]), 0, 1), batch)
 
 
 @contextmanager

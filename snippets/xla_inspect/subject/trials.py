@@ -17,11 +17,13 @@ from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.compilation import pin_options
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
+from xla_inspect.subject.stablehlo_subject import StablehloSubject
 from xla_inspect.subject.subject import Subject
 from xla_inspect.targets import USUAL, available, find_target
+from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from xla_inspect.captured import Capture
@@ -48,6 +50,18 @@ MOST = 3
 """The maximum number of functions around which `jax.checkpoint` is tried, one at a time."""
 
 _ORDER = re.compile(r"\{([\d,]+)")
+
+
+_OF_PYTHON = ("remat", "batch", "barrier", "precision")
+"""Kinds of changes to the tracing of a Python function, which a StableHLO program does not have."""
+
+
+def choose_kinds(subject: Subject, kinds: Sequence[str]) -> tuple[str, ...]:
+    """Return the kinds of changes that are possible for a subject, and report the kinds that need a Python function."""
+    skipped = [kind for kind in kinds if isinstance(subject, StablehloSubject) and kind in _OF_PYTHON]
+    if skipped:
+        print_note(f"these changes need the Python function, so they are not tried: {', '.join(skipped)}")
+    return tuple(kind for kind in kinds if kind not in skipped)
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ def list_trials(
     chosen = {*kinds}
     for kind in filter(chosen.__contains__, listed):
         for change in listed[kind]():
-            trial = change if isinstance(change, Trial) else Trial(change[0], _anew(subject, change[1]))
+            trial = change if isinstance(change, Trial) else Trial(change[0], renew(subject, change[1]))
             yield replace(trial, kind=kind)
 
 
@@ -179,19 +193,19 @@ def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> I
 
 def _list_barriers(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if "optimization_barrier" in capture.stablehlo:
-        yield Trial("without optimization_barrier", _anew(subject), traced_changes.without_barriers)
+        yield Trial("without optimization_barrier", renew(subject), traced_changes.without_barriers)
 
 
 def _list_precisions(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if "dot_general" in capture.stablehlo:
         for precision in ("highest", "bfloat16"):
             change = f"matmul precision {precision!r}"
-            yield Trial(change, _anew(subject), traced_changes.at_precision(precision))
+            yield Trial(change, renew(subject), traced_changes.at_precision(precision))
 
 
 def _list_unconstrained(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if "sharding_constraint" in capture.jaxpr:
-        yield Trial("without with_sharding_constraint", _anew(subject), traced_changes.without_constraints)
+        yield Trial("without with_sharding_constraint", renew(subject), traced_changes.without_constraints)
 
 
 def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
@@ -207,7 +221,7 @@ def _list_remats(subject: Subject, call: Call, capture: Capture) -> Iterator[Tri
     """Yield trials of `jax.checkpoint`: around all scan bodies, and around each of the functions that save the most."""
     if "scan" in capture.jaxpr:
         change = "jax.checkpoint around the body of each jax.lax.scan"
-        yield Trial(change, _anew(subject), traced_changes.checkpoint_scans)
+        yield Trial(change, renew(subject), traced_changes.checkpoint_scans)
     names: set[str] = set()
     for frames in _list_chains(capture.own):
         for frame in frames:
@@ -218,7 +232,7 @@ def _list_remats(subject: Subject, call: Call, capture: Capture) -> Iterator[Tri
                 continue
             names.add(name)
             change = f"jax.checkpoint around {name} ({frame.file.rpartition('/')[2]})"
-            yield Trial(change, _anew(subject), traced_changes.checkpoint(function))
+            yield Trial(change, renew(subject), traced_changes.checkpoint(function))
             if len(names) == MOST:
                 return
 
@@ -245,5 +259,6 @@ def _find_function(name: str, frame: Frame) -> Any:
     return None
 
 
-def _anew(subject: Subject, call: Call | None = None) -> Subject:
+def renew(subject: Subject, call: Call | None = None) -> Subject:
+    """Return a subject with another call, or with the same one to trace it again."""
     return Subject(subject.name, call or subject.call, options=subject.options, lines_of=subject.lines_of)

@@ -7,8 +7,9 @@ from xla_inspect.lazy_names import lazy_names
 if TYPE_CHECKING:
     from xla_inspect.traces.event import Event, Source, name_op
     from xla_inspect.traces.labelling import Label, write_labelled
-    from xla_inspect.traces.opening import open_trace
+    from xla_inspect.traces.opening import open_profile, open_trace
     from xla_inspect.traces.timing import Timed, Timing, measure_times
+    from xla_inspect.traces.xplane import is_profile, read_programs
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -18,8 +19,11 @@ __all__ = [
     "Source",
     "Timed",
     "Timing",
+    "is_profile",
     "measure_times",
     "name_op",
+    "open_profile",
     "open_trace",
+    "read_programs",
     "write_labelled",
 ]

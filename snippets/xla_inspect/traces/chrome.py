@@ -86,7 +86,7 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
         # This error is a ValueError too, but `Source.reading` reports it with the position of the byte.
         if isinstance(error, UnicodeDecodeError):
             raise
-        source.refuse(str(error))
+        source.raise_trace_error(str(error))
 
 
 def open_text(path: Path) -> IO[str]:
@@ -104,24 +104,24 @@ def _read_text(source: Source, scanner: _Scanner) -> Iterator[dict[str, Any]]:
         yield from _read_list(scanner, may_end=True)
         return
     if opening != "{":
-        source.refuse(f"it begins with {opening!r}" if opening else "it is empty")
+        source.raise_trace_error(f"it begins with {opening!r}" if opening else "it is empty")
     while (char := scanner.take()) in {'"', ","}:
         if char == ",":
             continue
         scanner.back()
         key = scanner.value()
         if scanner.take() != ":":
-            source.refuse(f"after the key {str(key)[:40]!r} no value follows")
+            source.raise_trace_error(f"after the key {str(key)[:40]!r} no value follows")
         if key == _KEY:
             if scanner.take() != "[":
-                source.refuse(f"{_KEY} is no list")
+                source.raise_trace_error(f"{_KEY} is no list")
             yield from _read_list(scanner, may_end=False)
             # The rest of the file has no events, so it is not read.
             return
         scanner.value()
     if not char:
         raise EOFError
-    source.refuse(f"it is JSON, and has no {_KEY}")
+    source.raise_trace_error(f"it is JSON, and has no {_KEY}")
 
 
 def _read_list(scanner: _Scanner, *, may_end: bool) -> Iterator[dict[str, Any]]:

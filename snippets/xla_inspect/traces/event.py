@@ -60,6 +60,7 @@ class Source:
         read: A function that yields the events, with their details on request.
         processes: The names of processes in the part that was read.
         threads: The names of threads in the part that was read, by process and thread.
+        data: The content of a profile of XLA that is not on disk, or None.
     """
 
     path: Path
@@ -67,6 +68,7 @@ class Source:
     read: Callable[[Source, bool], Iterator[Event]]
     processes: dict[str, str] = field(default_factory=dict)
     threads: dict[tuple[str, str], str] = field(default_factory=dict)
+    data: bytes | None = None
 
     @property
     def has_starts(self) -> bool:
@@ -95,19 +97,19 @@ class Source:
         try:
             yield
         except UnicodeDecodeError as error:
-            self.refuse(f"byte {error.start} is no text in UTF-8")
+            self.raise_trace_error(f"byte {error.start} is no text in UTF-8")
         except EOFError:
-            self.refuse("it is cut off")
+            self.raise_trace_error("it is cut off")
         except (gzip.BadGzipFile, zlib.error) as error:
-            self.refuse(f"it is compressed and damaged ({error})")
+            self.raise_trace_error(f"it is compressed and damaged ({error})")
         except RecursionError:
-            self.refuse("it is nested too deeply")
+            self.raise_trace_error("it is nested too deeply")
         except MemoryError:
-            self.refuse("it needs more memory than there is")
+            self.raise_trace_error("it needs more memory than there is")
         except OSError as error:
-            self.refuse(error.strerror or str(error))
+            self.raise_trace_error(error.strerror or str(error))
 
-    def refuse(self, why: str) -> NoReturn:
+    def raise_trace_error(self, why: str) -> NoReturn:
         """Raise an error about an unreadable file, with a remedy.
 
         Raises:

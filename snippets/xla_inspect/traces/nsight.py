@@ -67,7 +67,7 @@ def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT
                     source.threads[event.process, event.thread] = f"Stream {event.thread}"
                     yield _detail(event, titles, row) if detailed else event
         except csv.Error as error:
-            source.refuse(str(error))
+            source.raise_trace_error(str(error))
 
 
 def _as_event(row: Sequence[str], columns: Mapping[str, tuple[int, float]]) -> Event | None:

@@ -6,14 +6,11 @@ import csv
 import gzip
 import re
 import zlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from xla_inspect.errors import InspectError
 from xla_inspect.traces import chrome, nsight, xplane
 from xla_inspect.traces.event import Source
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 START = 1 << 16
 """The number of bytes at the start of a file that decide its format."""
@@ -65,6 +62,11 @@ def open_trace(path: Path) -> Source:
         message = f"{path} is compressed\nunpack it first: gunzip {path}"
         raise InspectError(message)
     return _sniff(path, start)
+
+
+def open_profile(name: str, data: bytes) -> Source:
+    """Return a profile of XLA from its content, which may come from an archive or a browser."""
+    return Source(Path(name), xplane.FORM, xplane.read_events, data=data)
 
 
 def _sniff(path: Path, start: bytes) -> Source:

@@ -6,6 +6,7 @@ The numbers of the fields are those of `xplane.proto` in the OpenXLA sources.
 from __future__ import annotations
 
 import mmap
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from xla_inspect.traces.event import Event, name_op
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from xla_inspect.traces.event import Source
 
@@ -28,6 +30,12 @@ _VALUE = 2
 _INT64 = 4
 _FIRST_NUMBER, _MORE = 0x08, 0x80
 _ASKED = frozenset({"hlo_op", "hlo_module", "long_name", "program_id"})
+_PROGRAMS, _HLO, _CPU = "/host:metadata", "Hlo Proto", "cpu_version"
+_DEVICE = re.compile(r"/device:(TPU|GPU):")
+# The first plane begins with its length, often its number, and its name.
+_START = re.compile(
+    rb"\n[\x01-\xff]{1,9}?(?:\x08[\x00-\xff]{1,10}?)?\x12[\x01-\x7f](?:/(?:host|device):|Task Environment)"
+)
 
 
 @dataclass
@@ -51,6 +59,33 @@ class _Plane:
     stats: dict[int, str]
 
 
+def is_profile(data: bytes) -> bool:
+    """Return whether data is a profile, judged by its first bytes."""
+    return _START.match(data) is not None
+
+
+def read_programs(data: memoryview) -> Iterator[tuple[str, str, memoryview]]:
+    """Yield each program in a profile: its device's kind (`gpu`, `tpu`, `cpu` or ""), its name, and its `HloProto`.
+
+    Raises:
+        EOFError: The profile is cut off.
+        ValueError: The data is not a profile.
+        TypeError: As above.
+    """
+    planes = [_bytes(plane) for number, plane in wire.read_fields(data) if number == _PLANES]
+    names = [_find_text(plane, _PLANE["name"]) for plane in planes]
+    kind = next((match[1].lower() for match in map(_DEVICE.match, names) if match), "")
+    for plane in (plane for plane, name in zip(planes, names, strict=True) if name == _PROGRAMS):
+        stats = _read_plane(plane).stats
+        for entry in (_bytes(value) for number, value in wire.read_fields(plane) if number == _PLANE["event_metadata"]):
+            _, program = _read_entry(entry)
+            for stat in (_bytes(value) for number, value in wire.read_fields(program) if number == _METADATA["stats"]):
+                *_, (_, proto) = wire.read_fields(stat)
+                if stats.get(_find_key(stat)) == _HLO:
+                    name = _find_text(program, _METADATA["name"])
+                    yield kind or ("cpu" if _CPU in stats.values() else ""), name, _bytes(proto)
+
+
 def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the events of a profile, and store the names of its planes and lines in the source.
 
@@ -63,11 +98,8 @@ def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT
         EOFError: The file is cut off.
     """
     planes = 0
-    with source.path.open("rb") as file:
-        # The mapping is closed with its last reference; the traceback of an error may hold one for a while.
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     try:
-        for number, value in wire.read_fields(data):
+        for number, value in wire.read_fields(memoryview(source.data or _map_file(source.path))):
             if number == _PLANES and isinstance(value, memoryview):
                 plane = _read_plane(value)
                 planes += bool(plane.name)
@@ -76,9 +108,15 @@ def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT
         # This error is a ValueError too, but `Source.reading` reports it with the position of the byte.
         if isinstance(error, UnicodeDecodeError):
             raise
-        source.refuse(str(error))
+        source.raise_trace_error(str(error))
     if not planes:
-        source.refuse("no plane in it has a name")
+        source.raise_trace_error("no plane in it has a name")
+
+
+def _map_file(path: Path) -> mmap.mmap:
+    # The mapping is closed with its last reference; the traceback of an error may hold one for a while.
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _read_plane(data: memoryview) -> _Plane:
@@ -94,7 +132,7 @@ def _read_plane(data: memoryview) -> _Plane:
             kinds.append(_bytes(value))
         elif number == _PLANE["stat_metadata"]:
             key, inner = _read_entry(_bytes(value))
-            stats[key] = next((_text(text) for at, text in wire.read_fields(inner) if at == _METADATA["name"]), "")
+            stats[key] = _find_text(inner, _METADATA["name"])
     # The stats of a kind refer to names that may follow it, so kinds are decoded last.
     return _Plane(name, lines, dict(_read_kind(entry, stats) for entry in kinds), stats)
 
@@ -224,6 +262,10 @@ class _Reader:
     def _name(self, key: int, details: Mapping[str, Any]) -> tuple[str, str, str, str]:
         name = (self._plane.kinds.get(key) or _Kind()).name
         return name, *name_op(name, details), str(details.get("program_id", ""))
+
+
+def _find_text(data: memoryview, number: int) -> str:
+    return next((_text(value) for at, value in wire.read_fields(data) if at == number), "")
 
 
 def _find_key(stat: memoryview) -> int:

@@ -105,7 +105,7 @@ def test_an_ambiguous_or_unknown_name_is_reported_with_the_available_ones() -> N
     with pytest.raises(InspectError) as several:
         pick_module(DUMP, "jit_f", "dump")
     assert str(several.value).splitlines() == [
-        "2 modules are called jit_f in dump; name one, of which these are the largest:",
+        "2 modules are called jit_f in dump; name one of them, the largest first:",
         "  dump:module_0012.jit_f",
         "  dump:module_0001.jit_f",
     ]
@@ -133,13 +133,55 @@ def test_other_files_contain_one_or_several_modules() -> None:
         ({}, "holds no file"),
         ({"a.md": b"", "b.md": b""}, "holds 2 files, and none that XLA dumped"),
         ({"a.txt": b""}, "is empty"),
-        ({"a.bin": bytes(range(256))}, "is binary, and no HloProto"),
+        ({"a.mlir": b""}, "is empty"),
+        ({"a.bin": bytes(range(256))}, "is a binary file of an unknown kind"),
         ({"a.txt": b"some words\n"}, "is a text without an HLO module"),
-        ({"a.mlir": b"module @jit_f {\n  func.func public @main() {"}, "is MLIR, as StableHLO is, and no HLO"),
+        (
+            {"a.tflite": bytes(9)},
+            "is a TFLite model, which XLA cannot compile; pass the original model instead, as FILE.py:MODEL",
+        ),
+        (
+            {"a.onnx": b"\x08\x07"},
+            "is an ONNX model; convert it to StableHLO with torch-mlir, or pass the original model",
+        ),
+        ({"a.pt2": b"PK"}, "is a program of torch.export; load it with torch.export.load in a Python file, and pass"),
+        ({"a.keras": b"PK"}, "is a Keras model; load it with keras.saving.load_model in a Python file, and pass"),
+        ({"a.ptx": b"// words"}, "is code that XLA generated; pass the function instead, as FILE.py:FUNCTION"),
+        ({"a.pb.txt": b"hlo_module {\n  name: 'f'"}, "is an HloProto as text; write the module with as_text()"),
+        ({"a.dot": b"digraph G {\n}\n"}, "is a graph in DOT, not HLO; --xla_dump_hlo_as_text writes HLO"),
     ],
 )
 def test_a_file_without_a_module_is_identified(content: dict[str, bytes], message: str) -> None:
     with pytest.raises(InspectError) as caught:
         list_modules(Files.from_mapping(content))
     assert message in str(caught.value)
-    assert "what --xla_dump_to writes is read" in str(caught.value)
+    assert "readable inputs: folders of --xla_dump_to" in str(caught.value)
+
+
+MLIR = b"module @jit_f {\n  func.func public @main() {"
+NEXT_TO = {"a b.mlir": MLIR, "notes.txt": b"words\n"}
+TRACE = b'{"displayTimeUnit": "ns", "traceEvents": []}'
+
+
+@pytest.mark.parametrize(
+    ("content", "place", "command"),
+    [
+        ({"a b.mlir": MLIR}, "", "xla-inspect summary 'a b.mlir'"),
+        ({"-a.mlir": MLIR}, "", "xla-inspect summary ./-a.mlir"),
+        ({f"{name}.txt": b"words\n" for name in "abc"} | {"z.mlir": MLIR}, "", "xla-inspect summary z.mlir"),
+        (NEXT_TO, "runs/", "xla-inspect summary 'runs/a b.mlir'"),
+        (NEXT_TO, "runs.zip:", "xla-inspect summary 'runs.zip:a b.mlir'"),
+        ({"a.mlir": MLIR}, "a.mlir.gz:", "xla-inspect summary a.mlir.gz"),
+        ({"saved_model.pb": b"", "variables/a": b""}, "net/", "xla-inspect summary net"),
+        ({"net/saved_model.pb": b"\x08\x01", "net/variables/a": b""}, "runs.zip:", "xla-inspect summary net"),
+        ({"it's.json": TRACE}, "", """xla-inspect kernels FILE.py:FUNCTION --trace 'it'"'"'s.json'"""),
+        ({"t.json": TRACE}, "t.json.gz:", "xla-inspect kernels FILE.py:FUNCTION --trace t.json.gz"),
+        ({"nsys.csv": b"Start (ns),Duration (ns),Name\n"}, "", "kernels FILE.py:FUNCTION --trace nsys.csv"),
+    ],
+)
+def test_the_command_for_a_file_that_needs_a_compiler_names_its_path(
+    content: dict[str, bytes], place: str, command: str
+) -> None:
+    with pytest.raises(InspectError) as caught:
+        list_modules(Files.from_mapping(content, place=place))
+    assert any(line.endswith(command) for line in str(caught.value).splitlines())

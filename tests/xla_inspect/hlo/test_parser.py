@@ -211,9 +211,10 @@ def test_brackets_may_nest_deeper_than_the_fast_pattern_reads() -> None:
     [
         ("", (1, 1, "expected 'HloModule'")),
         ("Module x", (1, 1, "expected 'HloModule' and a name, 'ENTRY', a computation")),
-        ("HloModule m, x", (1, 14, "expected an attribute")),
+        ("HloModule m, x", (1, 15, "the text is cut off: it ends in the middle of line 1")),
+        ("HloModule m, x\n\nENTRY", (1, 14, "expected an attribute")),
         ("HloModule m\n\nnonsense\n", (3, 1, "expected a computation")),
-        ("HloModule m\n", (2, 1, "expected a computation")),
+        ("HloModule m\n", (1, 12, "the text is cut off: it ends in the middle of line 1")),
         ("HloModule m\n\nENTRY %e (x: f32[]) -> f32[] {\n", (3, 31, "the text is cut off: it ends in the middle of")),
         (in_entry("ROOT %x = f32[] parametr(0)"), (4, 19, "unknown opcode 'parametr'")),
         (in_entry("ROOT %x = f33[] parameter(0)"), (4, 13, "unknown element type")),
@@ -241,6 +242,19 @@ def test_a_frame_that_calls_itself_is_rejected() -> None:
         "2 {file_location_id=2 parent_frame_id=2}",
         "stack frame 2 is its own caller",
     )
+
+
+@pytest.mark.parametrize(("callee", "name"), [("g", "f"), ("f", "f")])
+def test_a_computation_that_calls_itself_directly_or_through_another_is_rejected(callee: str, name: str) -> None:
+    bodies = [
+        f"%{one} {{\n  %{one}.y = f32[] call(), to_apply=%leaf\n  ROOT %{one}.x = f32[] call(), to_apply=%{to}\n}}\n"
+        for one, to in (("f", callee), ("g", "f"))
+    ]
+    bodies.append("%leaf {\n  ROOT %one = f32[] constant(1)\n}\n")
+    text = "HloModule m\n\n" + "\n".join(bodies) + "\nENTRY %e {\n  ROOT %x = f32[] call(), to_apply=%g\n}\n"
+    at, _, message = failure(text)
+    assert message == f"computation {name!r} calls itself"
+    assert text.splitlines()[at - 1].endswith(f"to_apply=%{name}")
 
 
 def test_an_unknown_name_is_rejected_with_the_available_ones() -> None:

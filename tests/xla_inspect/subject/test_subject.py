@@ -95,6 +95,21 @@ def test_a_gradient_a_batch_static_and_donated_arguments_are_asked_for(file: Pat
     )
 
 
+@pytest.mark.parametrize(
+    ("settings", "static"), [("", ("mode",)), ("", (1,)), ("ARGUMENTS = {'static_argnums': 1}\n", ()), ("", ())]
+)
+def test_a_text_among_the_arguments_is_the_value_of_a_static_one(
+    tmp_path: Path, settings: str, static: tuple[int | str, ...]
+) -> None:
+    path = tmp_path / f"modes_{abs(hash(tmp_path)) % 10**9}.py"
+    path.write_text(
+        f"import jax, jax.numpy as jnp\n{settings}EXAMPLE = (jnp.ones(4), 'sine')\n"
+        "def apply(x, mode): return jnp.sin(x) if mode == 'sine' else jnp.cos(x)\n",
+        encoding="utf-8",
+    )
+    assert "sin" in read(f"{path}:apply", static=static).capture("cpu").jaxpr
+
+
 def test_a_file_of_a_package_imports_relatively_and_a_package_is_named_with_dots(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
