@@ -22,7 +22,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from measuring.gpu_profile import make
 from measuring.run_stamp import measure_here
-from programs import mlp, product, train_step, transformer_block_grad
+from programs import mlp, product, timed, train_step, transformer_block_grad
 from programs.persistent import fresh_cache
 from xla_inspect import targets
 
@@ -33,16 +33,9 @@ SECONDS = 0.02
 """The shortest duration of a timed sequence of calls."""
 
 
-def chain(x: jax.Array) -> jax.Array:
-    """Apply ten small operations, one after the other."""
-    for _ in range(5):
-        x = jnp.tanh(x) + 1
-    return x
-
-
 PROGRAMS: dict[str, tuple[Callable[..., jax.Array], tuple[Any, ...]]] = {
-    "ten small operations on 8 numbers": (chain, (jax.ShapeDtypeStruct((8,), jnp.float32),)),
-    "the same on 2048 x 2048": (chain, (jax.ShapeDtypeStruct((2048, 2048), jnp.float32),)),
+    "ten small operations on 8 numbers": (timed.apply_ten, (jax.ShapeDtypeStruct((8,), jnp.float32),)),
+    "the same on 2048 x 2048": (timed.apply_ten, (jax.ShapeDtypeStruct((2048, 2048), jnp.float32),)),
     "one product, 2048 x 2048": (product.product, (jax.ShapeDtypeStruct((2048, 2048), jnp.float32),) * 2),
     "the two-layer MLP": (mlp.mlp, mlp.EXAMPLE),
 }

@@ -129,6 +129,28 @@ class Playground:
                     commands[int(folder.name)] = command
         return commands
 
+    def list_busy(self, seconds: float) -> list[str]:
+        """Return the command lines of children that use more than a twentieth of the processor for some seconds."""
+        before = self._list_times()
+        time.sleep(seconds)
+        used = {number: after - before.get(number, 0) for number, after in self._list_times().items()}
+        commands = self.processes()
+        # The server itself looks at its children all the time.
+        return [
+            command
+            for number, command in commands.items()
+            if number != self.process.pid and used.get(number, 0) > seconds / 20
+        ]
+
+    def _list_times(self) -> dict[int, float]:
+        """Return the seconds of processor time that each running process has used."""
+        times = {}
+        for number in self.processes():
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{number}/stat").read_text(errors="replace").rpartition(")")[2].split()
+                times[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return times
+
     def end(self) -> None:
         """End the server as its user would, then kill its remaining processes."""
         with contextlib.suppress(OSError):

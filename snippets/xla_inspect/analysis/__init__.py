@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     )
     from xla_inspect.analysis.compilations import Compilation, ScriptRun
     from xla_inspect.analysis.dataflow import Flow, FlowGraph, trace_flow
-    from xla_inspect.analysis.device_groups import Mesh, find_mesh, read_groups, read_pairs
+    from xla_inspect.analysis.device_groups import Mesh, find_mesh, list_prime_factors, read_groups, read_pairs
     from xla_inspect.analysis.flops import Count
     from xla_inspect.analysis.fusion_log import FusionLog, parse_log
     from xla_inspect.analysis.fusions import (
@@ -62,9 +62,10 @@ if TYPE_CHECKING:
         live_bytes,
         parse_buffers,
         parse_live_ranges,
+        parse_report,
         place_buffers,
     )
-    from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, read_stage
+    from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, is_global, read_stage
     from xla_inspect.analysis.op_lines import (
         Operation,
         Place,

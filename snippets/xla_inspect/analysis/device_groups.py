@@ -87,7 +87,7 @@ class Mesh:
 
     def _refine(self) -> Mesh:
         """Return the same mesh with each axis split into axes of prime size that share its name."""
-        return Mesh(tuple((name, prime) for name, size in self.axes for prime in _factor(size)), self.order)
+        return Mesh(tuple((name, prime) for name, size in self.axes for prime in list_prime_factors(size)), self.order)
 
     def name_pairs(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, ...]:
         """Return the axes along which the source and the target of any pair differ."""
@@ -175,7 +175,8 @@ def read_pairs(instruction: Instruction) -> tuple[tuple[int, int], ...]:
     return tuple((int(source), int(target)) for source, target in _PAIR.findall(text))
 
 
-def _factor(number: int) -> list[int]:
+def list_prime_factors(number: int) -> list[int]:
+    """Return the prime factors of a positive number, the smallest first."""
     primes, divisor = [], 2
     while number > 1:
         while number % divisor == 0:

@@ -1,4 +1,4 @@
-"""A parser for XLA's memory plan, `buffer-assignment.txt` and `live-range.txt`, and the live bytes at each position."""
+"""A parser for XLA's memory plan and its reports, and the live bytes at each position."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from xla_inspect.analysis.allocation import Allocation, BufferAssignment, LiveRange, LiveRanges, Placement, Value
 from xla_inspect.analysis.traffic import MAIN
-from xla_inspect.errors import HloSyntaxError
+from xla_inspect.errors import HloSyntaxError, InspectError
 from xla_inspect.hlo import NAME, ShapeProblemError, read_shape
 
 if TYPE_CHECKING:
@@ -123,6 +123,11 @@ _PEAK = re.compile(rf"  Live ranges at {_N} \(peak\):", re.ASCII)
 # Releases before 2025 print neither the index nor the cumulative sum.
 _LIVE = re.compile(rf"    ({NAME})(?:{_INDEX})?+: {_N} bytes(?: \(cumulative: {_N} bytes\))?+", re.ASCII)
 _BREAKDOWN = re.compile(r"  Stack trace breakdown for peak usage: [0-9 ]{1,40} bytes", re.ASCII)
+# The report lists the values of each allocation by their place, with their number and shapes.
+_MAIN = re.compile(
+    r"^Memory Space: .*\(color=0\)\nTotal bytes: ([0-9]{1,19})\b.*\n((?:(?!Memory Space: ).*\n)*)", re.MULTILINE
+)
+_ROW = re.compile(r"^ *\S+\( *\d+%\); *([\d.]{1,20})([KMGTP]?)i?B; *\d+; *\d+; (.*)$", re.MULTILINE)
 _SHARE = re.compile(r"    .*\([0-9.]{1,9}%, total: [0-9 ]{1,40} bytes, current: .* bytes, remaining: .* bytes\)")
 
 
@@ -218,6 +223,24 @@ def parse_live_ranges(text: str) -> LiveRanges:
     lines.expect_end("a live range")
     return LiveRanges(
         int(title.group(1)), tuple(sequence), tuple(ranges), int(peak.group(1)), tuple(values), "\n".join(breakdown)
+    )
+
+
+def parse_report(text: str) -> tuple[int, tuple[tuple[int, str], ...]]:
+    """Parse `memory-usage-report.txt`, and return the total bytes in main memory, and its values by place.
+
+    The values at one place have their largest size, rounded, and their shapes.
+
+    Raises:
+        InspectError: The text has no main memory.
+    """
+    main = _MAIN.search(text)
+    if main is None:
+        message = "it has no total of the main memory; it may be cut off"
+        raise InspectError(message)
+    rows = _ROW.findall(main[2])
+    return int(main[1]), tuple(
+        (round(float(size) * 1024 ** " KMGTP".index(unit or " ")), of) for size, unit, of in rows
     )
 
 

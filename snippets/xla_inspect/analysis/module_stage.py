@@ -68,6 +68,7 @@ class Stage:
         words = {
             "before the optimizations": "The module is the compiler's input",
             "between passes": "The module is from between two passes",
+            "none": "There is no module, but only a memory plan or a part of it",
         }.get(self.name, "The stage of this module is not known: it is not scheduled")
         shapes = {
             "global": f"its shapes are global, and the partitioner has not yet split them for {self._spread}",
@@ -122,7 +123,7 @@ def count_spread(text: str) -> int:
 
 def find_stage(capture: Capture) -> Stage:
     """Return the stage of a capture's module, normally `optimized`; `none` if the capture has no module."""
-    if not capture.after:
+    if capture.is_plan or not capture.after:
         return Stage("none", has_launches=False)
     module, description = capture.module, capture.missing.get("stage", "")
     if not description:

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.analysis.instruction_lines import SourceLine, find_lines
-from xla_inspect.analysis.memory_plan import cover, find_peak, parse_buffers, parse_live_ranges, place_temporaries
+from xla_inspect.analysis.memory_plan import (
+    cover,
+    find_peak,
+    parse_buffers,
+    parse_live_ranges,
+    parse_report,
+    place_temporaries,
+)
 from xla_inspect.analysis.module_stage import find_stage
 from xla_inspect.analysis.shard_shapes import list_parameter_shards, list_result_shards
 from xla_inspect.analysis.traffic import MAIN
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Module, Shape
 
-type HeldRole = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
+type HeldRole = Literal["argument", "result", "constant", "saved", "temporary", "gap", "unknown"]
 """The purpose of a piece of memory: `saved` is a value of the forward pass that the backward pass reads, and `gap` is
 memory that is reserved for temporaries but unused at that moment."""
 
@@ -67,16 +74,23 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
 
     Arguments, results and constants use memory for the whole run. Temporaries are listed if they are live at the
     position with the most bytes of temporaries; without live ranges, all temporaries are one entry. A capture that
-    records why it has no memory plan still gives its arguments and results.
+    records why it has no memory plan still gives its arguments and results, or the values in a part of the plan alone.
 
     Args:
         capture: The capture; a failed compilation works too if the compiler had already planned the memory.
     """
-    if not capture.after:
+    if not (capture.is_plan or capture.after):
         return ()
     contents: Iterable[Held] = ()
     if capture.buffers and (capture.live_ranges or "live_ranges" in capture.missing):
         contents = _Peak(capture).list()
+    elif capture.is_plan and capture.live_ranges:
+        values = parse_live_ranges(capture.live_ranges).peak_values
+        contents = (Held("unknown", size, 0, None, name, None, None) for name, _, size in values)
+    elif capture.is_plan and capture.memory_report:
+        contents = (
+            Held("unknown", size, 0, None, of, None, None) for size, of in parse_report(capture.memory_report)[1]
+        )
     elif "buffers" in capture.missing:
         contents = _hold_ends(capture.module, is_global=find_stage(capture).shapes == "global")
     return tuple(sorted(contents, key=lambda value: -value.size))
@@ -122,8 +136,8 @@ class _Peak:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.assignment = parse_buffers(capture.buffers)
-        self.flow = ValueFlow(capture.module)
-        self.lines = find_lines(capture, capture.module)
+        self.flow = None if capture.is_plan else ValueFlow(capture.module)
+        self.lines = {} if capture.is_plan else find_lines(capture, capture.module)
         self.shapes = {(value.instruction, value.index): value.shape for _, value in self.assignment.values()}
         self.main = [allocation for allocation in self.assignment.allocations if allocation.color == MAIN]
 
@@ -135,26 +149,30 @@ class _Peak:
 
     def _hold_whole(self, allocation: Allocation) -> Held:
         role, size = _ROLES[allocation.kind], allocation.size
-        if allocation.parameter is not None:
+        is_donated = allocation.parameter is not None and allocation.is_live_out
+        if allocation.parameter is not None and not self.capture.is_plan:
             # Each array of a tuple argument has an allocation of its own, whose shape is in the plan.
             parameter = self.capture.module.entry.parameters[allocation.parameter]
             shape = allocation.shape if allocation.parameter_index else parameter.shape
             name = parameter.op_name or parameter.name
-            return Held(role, size, _pad(shape, size), shape, name, None, None, donated=allocation.is_live_out)
+            return Held(role, size, _pad(shape, size), shape, name, None, None, donated=is_donated)
         largest = max(allocation.values, key=lambda value: value.size, default=None)
         if largest is None:
             return Held(role, size, 0, None, "", None, None)
         # The compiler adds the pointers of a tuple itself, so they have no line of Python.
-        maker = None if largest.shape.is_tuple else self.flow.find_maker(largest.instruction, largest.index)
+        maker = self._find_maker(largest.shape, largest.instruction, largest.index)
         line = self.lines.get(maker.instruction) if maker else None
-        return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line)
+        return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line, is_donated)
+
+    def _find_maker(self, shape: Shape, instruction: str, index: tuple[int, ...]) -> Maker | None:
+        return None if shape.is_tuple or self.flow is None else self.flow.find_maker(instruction, index)
 
     def _hold_temporaries(self) -> Iterator[Held]:
         """Yield the live temporaries at the peak, and the unused memory between them."""
         total = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
         # Without live ranges, it is unknown which temporaries share memory or are live at the same time.
-        if total and not self.capture.live_ranges:
-            yield Held("temporary", total, 0, None, "", None, None)
+        if not self.capture.live_ranges:
+            yield from [Held("temporary", total, 0, None, "", None, None)] if total else []
             return
         rows = place_temporaries(self.assignment, parse_live_ranges(self.capture.live_ranges))
         gap = total
@@ -171,7 +189,7 @@ class _Peak:
         """Return one entry for several values that share memory, described by the value with the most information."""
         shapes = [self.shapes[row.instruction, row.index] for row in sharing]
         makers = [
-            (row, None if shape.is_tuple else self.flow.find_maker(row.instruction, row.index))
+            (row, self._find_maker(shape, row.instruction, row.index))
             for row, shape in zip(sharing, shapes, strict=True)
         ]
 
@@ -184,7 +202,8 @@ class _Peak:
         line = self.lines.get(maker.instruction) if maker else None
         shape = self.shapes[row.instruction, row.index]
         is_forward = maker is not None and not is_backward(maker.instruction.op_name or "")
-        saved = is_forward and any(self.flow.feeds_backward(value.instruction, value.index) for value in sharing)
+        flow = self.flow if is_forward else None
+        saved = flow is not None and any(flow.feeds_backward(value.instruction, value.index) for value in sharing)
         return Held("saved" if saved else "temporary", size, _pad(shape, size), shape, row.instruction, maker, line)
 
 

@@ -96,7 +96,7 @@ def _find_early(capture: Capture) -> Sequence[Placement]:
     """Return the temporaries at the peak that could be computed after it; empty if there is only one."""
     ranges = parse_live_ranges(capture.live_ranges)
     rows = place_temporaries(parse_buffers(capture.buffers), ranges)
-    if not rows:
+    if not rows or capture.is_plan:
         return ()
     peak, _ = find_peak(rows)
     order = _Order(capture, ranges)

@@ -54,6 +54,7 @@ class Entry:
         peaks: The peak rates of a chip, or None if they come from a device description or do not exist.
         is_local: Whether the entry is the device of the current machine, which must be present to compile for it.
         has_tiling_model: Whether XLA's cost model can choose the tiles of matmuls without the device.
+        rates: Further figures for estimates of time, by name.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Entry:
     peaks: Peaks | None = None
     is_local: bool = False
     has_tiling_model: bool = False
+    rates: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def model(self) -> str:

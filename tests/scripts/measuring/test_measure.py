@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ import pytest
 
 import stamps
 from common import ROOT
-from measuring import gpu_profile, measure
+from measuring import gpu_profile, measure, step_times
 from programs import layer
 from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
@@ -180,3 +181,28 @@ ENTRY %main (x: f32[64,128], w: f32[128,256]) -> f32[64,256] {
     assert measure.describe_times(program_entry).startswith(
         "1 kernel, 3.0 us; against the capture: +1 custom-call __cublas$gemm, -1 "
     )
+
+
+TINY = """
+import jax, jax.numpy as jnp
+
+def train_step(state, x):
+    return {"w": state["w"] - 0.1 * (x @ state["w"])}, x.sum()
+
+EXAMPLE = ({"w": jax.ShapeDtypeStruct((64, 64), jnp.float32)}, jax.ShapeDtypeStruct((64, 64), jnp.float32))
+ARGUMENTS = {"donate_argnums": 0}
+PROGRAMS = {"step": (train_step, EXAMPLE)}
+"""
+
+
+def test_each_timed_step_gets_the_state_of_the_previous_step_if_the_state_is_donated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tiny_step.py").write_text(TINY, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "scale.tiny", importlib.import_module("tiny_step"))
+    record = step_times.measure_step("tiny", 3)
+    shortest, longest = record["range_ms"]
+    assert 0 < shortest <= record["ms"] <= longest
+    assert record["kernels"] == len(record["longest"]) > 0
+    assert record["peak_bytes"] >= 2 * 64 * 64 * 4  # the state and the batch

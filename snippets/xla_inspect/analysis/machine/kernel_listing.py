@@ -70,13 +70,15 @@ class KernelListing:
 
     @property
     def width(self) -> int:
-        """The bits of a CPU kernel's vectors, from its instructions or else from its LLVM IR; 0 without vectors.
+        """The width of a CPU kernel's vectors in its LLVM IR, in bits, at most the widest register; 0 without vectors.
 
+        Most instructions may use narrower registers, to collect elements that are not adjacent in memory.
         If the IR has no vectors, instructions use whole registers only to clear and copy memory, so the width is 0.
         """
-        if "llvm" in self.languages and not self.ir_vectors:
-            return 0
-        return self.vectors.width if self.vectors else measure_width(self.ir_vectors)
+        if "llvm" not in self.languages:
+            return self.vectors.width if self.vectors else 0
+        width = measure_width(self.ir_vectors)
+        return min(width, self.vectors.widest) if self.vectors else width
 
     @property
     def shared(self) -> int:

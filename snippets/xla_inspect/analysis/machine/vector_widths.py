@@ -52,6 +52,11 @@ class VectorUse:
         widths = (bits for name, bits in WIDTHS.items() if self.by_register.get(name) == most)
         return max(widths, default=0)
 
+    @property
+    def widest(self) -> int:
+        """The width in bits of the widest vector register that an instruction uses; 0 without vectors."""
+        return max((WIDTHS[name] for name in self.by_register if name in WIDTHS), default=0)
+
 
 def count_widths(text: str) -> VectorUse:
     """Return the number of a kernel's instructions by the vector registers that they use.

@@ -49,3 +49,9 @@ def test_arm_registers_are_vectors_if_they_are_named_with_lanes() -> None:
         "f:\n    ldr          q0, [x0]\n    fadd         v0.4s, v0.4s, v1.4s\n    fadd         s0, s0, s1\n"
     )
     assert (widths.by_register, widths.width) == ({"v": 2, "scalar": 1}, 128)
+
+
+def test_the_widest_registers_count_even_if_few_instructions_use_them() -> None:
+    insert = "    vinsertps xmm2, xmm2, dword ptr [rdi], 0x10\n"
+    widths = count_widths(f"f:\n{insert}{insert}    vaddps ymm2, ymm2, ymm3\n")
+    assert (widths.width, widths.widest) == (128, 256)

@@ -32,7 +32,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 MATRIX = jax.ShapeDtypeStruct((64, 128), jnp.float32)
 
 
-def turn(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
+def transpose_both(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
     return (x @ w).T, x.T / 3.0
 
 
@@ -48,8 +48,8 @@ def train_deeply(x: jax.Array, *weights: jax.Array) -> jax.Array:
 
 
 @pytest.fixture(scope="module")
-def turned() -> dict[str, Reasons]:
-    captures = capture_all(turn, MATRIX, jax.ShapeDtypeStruct((128, 256), jnp.float32), reasons=True)
+def transposed() -> dict[str, Reasons]:
+    captures = capture_all(transpose_both, MATRIX, jax.ShapeDtypeStruct((128, 256), jnp.float32), reasons=True)
     return {target: read_reasons(captures[target]) for target in TARGETS}
 
 
@@ -58,27 +58,29 @@ def find(reasons: Reasons, kind: str) -> list[Decision]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_factor_has_the_layout_that_the_transpose_asks_for(turned: dict[str, Reasons], target: str) -> None:
-    layouts = {decision.instruction.partition(".")[0]: decision for decision in find(turned[target], "layout-set")}
+def test_the_factor_has_the_layout_that_the_transpose_asks_for(transposed: dict[str, Reasons], target: str) -> None:
+    layouts = {decision.instruction.partition(".")[0]: decision for decision in find(transposed[target], "layout-set")}
     assert [other.partition(".")[0] for other in layouts["multiply"].others] == ["transpose"]
     assert "as requested by the parameters, the results or the target" in layouts["x"].sentence
 
 
-def test_the_h100_copies_an_argument_into_the_layout_that_a_reader_wants(turned: dict[str, Reasons]) -> None:
-    (copied,) = find(turned["h100"], "copied-for-layout")
+def test_the_h100_copies_an_argument_into_the_layout_that_a_reader_wants(transposed: dict[str, Reasons]) -> None:
+    (copied,) = find(transposed["h100"], "copied-for-layout")
     assert (copied.instruction.partition(".")[0], copied.others[0].partition(".")[0]) == ("x", "multiply")
     assert "f32[64,128]{0,1}" in copied.sentence
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_division_by_three_became_a_multiplication(turned: dict[str, Reasons], target: str) -> None:
-    rules = [rule for rule in find_rules(turned[target].of("simplification")) if rule.decision.instruction[:3] == "div"]
+def test_the_division_by_three_became_a_multiplication(transposed: dict[str, Reasons], target: str) -> None:
+    rules = [
+        rule for rule in find_rules(transposed[target].of("simplification")) if rule.decision.instruction[:3] == "div"
+    ]
     assert [(rule.decision.kind, rule.rule) for rule in rules] == [("division-as-multiplication", "")]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_transpose_of_the_matmul_is_done_by_the_matmul(turned: dict[str, Reasons], target: str) -> None:
-    (decision,) = find(turned[target], "transposed-matmul")
+def test_the_transpose_of_the_matmul_is_done_by_the_matmul(transposed: dict[str, Reasons], target: str) -> None:
+    (decision,) = find(transposed[target], "transposed-matmul")
     assert decision.others[0].startswith("dot")
 
 

@@ -1,0 +1,167 @@
+"""The walk through a schedule that overlaps asynchronous operations with the launches after their start."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.analysis import Count
+    from xla_inspect.hlo import Computation, Instruction
+
+
+STRUCTURE = frozenset({"while", "conditional", "call"})
+"""Opcodes that run other computations as parts of the schedule."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The time of one scheduled operation, in the foreground and in the background.
+
+    Attributes:
+        compute: The seconds during which the core is busy with it.
+        memory: The part of `compute` during which it uses main memory, which delays asynchronous copies.
+        background: The seconds during which it may run at the same time as other launches, until one waits for its end.
+        engines: The units that run it in the background, such as `memory` or some links; each runs one operation at a
+            time.
+        done: The instruction that waits for the end, or None if the start itself waits.
+    """
+
+    compute: float = 0.0
+    memory: float = 0.0
+    background: float = 0.0
+    engines: tuple[str, ...] = ()
+    done: Instruction | None = None
+
+
+@dataclass
+class Schedule:
+    """The seconds that each instruction adds to the program's time, in all of its runs.
+
+    Attributes:
+        busy: Seconds during which an instruction occupies the core, by instruction.
+        exposed: Seconds during which an asynchronous instruction runs and the core waits, by the start's instruction.
+        hidden: Seconds during which an asynchronous instruction runs and the core is busy, in the same way.
+        unknown: The names of loops with an unknown number of iterations, which count once.
+    """
+
+    busy: dict[Instruction, float] = field(default_factory=lambda: defaultdict(float))
+    exposed: dict[Instruction, float] = field(default_factory=lambda: defaultdict(float))
+    hidden: dict[Instruction, float] = field(default_factory=lambda: defaultdict(float))
+    unknown: set[str] = field(default_factory=set)
+
+
+class _Transfer(NamedTuple):
+    """The time in which engines run an asynchronous operation; it begins after their earlier operations."""
+
+    start: Instruction
+    engines: frozenset[str]
+    begin: float
+    end: float
+
+
+class _Clock:
+    """The time within one run of a computation, with the transfers that nothing waited for yet."""
+
+    def __init__(self, schedule: Schedule, runs: float) -> None:
+        self.schedule, self.runs, self.now = schedule, runs, 0.0
+        self.free: dict[str, float] = defaultdict(float)
+        self.transfers: dict[Instruction, _Transfer] = {}
+        self.work: list[tuple[float, float]] = []
+
+    def begin(self, instruction: Instruction, task: Task) -> None:
+        """Begin a transfer as soon as its engines are free."""
+        begin = max([self.now, *(self.free[engine] for engine in task.engines)])
+        end = begin + task.background
+        self.free.update(dict.fromkeys(task.engines, end))
+        self.transfers[task.done or instruction] = _Transfer(instruction, frozenset(task.engines), begin, end)
+
+    def spend(self, seconds: float) -> None:
+        """Let the core work."""
+        if seconds:
+            self.work.append((self.now, self.now + seconds))
+            self.now += seconds
+
+    def wait(self, waiter: Instruction) -> None:
+        """Wait for the end of a transfer: first for earlier ones that use its engines, and then for itself."""
+        transfer = self.transfers.pop(waiter)
+        rest = max(transfer.end - self.now, 0.0)
+        for other in self.transfers.values():
+            if other.end <= transfer.begin and not other.engines.isdisjoint(transfer.engines):
+                part = min(max(other.end - max(other.begin, self.now), 0.0), rest)
+                self.schedule.exposed[other.start] += part * self.runs
+                rest -= part
+        self.schedule.exposed[transfer.start] += rest * self.runs
+        late = takewhile(lambda span: span[1] > transfer.begin, reversed(self.work))
+        hidden = sum(max(min(end, transfer.end) - max(begin, transfer.begin), 0.0) for begin, end in late)
+        self.schedule.hidden[transfer.start] += hidden * self.runs
+        self.now = max(self.now, transfer.end)
+
+
+def walk_schedule(count: Count, tasks: Mapping[Instruction, Task]) -> Schedule:
+    """Return the time of a program by instruction.
+
+    The core runs one instruction after the other. The body of a loop counts as often as it runs, and the longest branch
+    of a conditional counts. The end of a computation waits for its asynchronous operations.
+
+    Args:
+        count: The counter of the module, which knows the trip counts of loops.
+        tasks: The time of each operation, by its instruction in the schedule.
+    """
+    schedule = Schedule()
+    _walk(count, count.module.entry, 1, tasks, schedule)
+    return schedule
+
+
+def _walk(
+    count: Count, computation: Computation, runs: float, tasks: Mapping[Instruction, Task], schedule: Schedule
+) -> float:
+    """Add the time of a computation to a schedule, and return the seconds of one run."""
+    clock = _Clock(schedule, runs)
+    for instruction in computation:
+        task = tasks.get(instruction)
+        if instruction.opcode in STRUCTURE:
+            clock.spend(_walk_called(count, instruction, runs, tasks, schedule))
+        elif task is not None:
+            if task.background:
+                clock.begin(instruction, task)
+            if task.compute:
+                clock.free["memory"] = max(clock.free["memory"], clock.now) + task.memory
+                schedule.busy[instruction] += task.compute * runs
+                clock.spend(task.compute)
+        if instruction in clock.transfers:
+            clock.wait(instruction)
+    for waiter in list(clock.transfers):
+        clock.wait(waiter)
+    return clock.now
+
+
+def _walk_called(
+    count: Count, instruction: Instruction, runs: float, tasks: Mapping[Instruction, Task], schedule: Schedule
+) -> float:
+    module = count.module
+    if instruction.opcode == "conditional":
+        branches = []
+        for name in dict.fromkeys(instruction.called):
+            trial = Schedule()
+            branches.append((_walk(count, module.computation(name), runs, tasks, trial), trial))
+        if not branches:
+            return 0.0
+        seconds, longest = max(branches, key=lambda branch: branch[0])
+        for name in ("busy", "exposed", "hidden"):
+            total: dict[Instruction, float] = getattr(schedule, name)
+            for inner, time in getattr(longest, name).items():
+                total[inner] += time
+        schedule.unknown |= longest.unknown
+        return seconds
+    seconds = 0.0
+    for name in instruction.called:
+        times = count.loops.count_calls(instruction, name)
+        if times is None:
+            schedule.unknown.add(instruction.name)
+        seconds += (times or 1) * _walk(count, module.computation(name), runs * (times or 1), tasks, schedule)
+    return seconds

@@ -1,0 +1,217 @@
+"""The estimated time of a whole program: each launch with its runs, and the parts that overlap."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from xla_inspect.analysis import MEMORY, Count, find_stage, list_collectives, model_launches
+from xla_inspect.analysis.estimates.collective_time import name_links, time_collective
+from xla_inspect.analysis.estimates.compiler_figures import read_figures
+from xla_inspect.analysis.estimates.device_rates import find_rates
+from xla_inspect.analysis.estimates.estimate import Estimate
+from xla_inspect.analysis.estimates.launch_time import BANDWIDTH, LaunchTime, time_launch
+from xla_inspect.analysis.estimates.schedule import Schedule, Task, walk_schedule
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.analysis import Launched
+    from xla_inspect.analysis.estimates.device_rates import DeviceRates
+    from xla_inspect.captured import Capture
+    from xla_inspect.hlo import Instruction, Module
+
+type Scenario = Literal["low", "likely", "high"]
+"""One end of the range, or the most likely time."""
+
+SCENARIOS: tuple[Scenario, ...] = ("low", "likely", "high")
+
+LAUNCHES = "launch overhead"
+"""The kind of the time that launches take without any work, and of the gaps between them."""
+
+
+@dataclass(frozen=True)
+class TimedLaunch:
+    """One launch with the time that it adds to the program.
+
+    Attributes:
+        launched: The launch with its work, its traffic and its lines.
+        kind: `matmuls`, `custom calls`, `memory-bound`, `vector work`, `exposed collectives` or `exposed copies`.
+        limit: The resource that determines its time.
+        seconds: The time of all its runs that nothing else overlaps, without `overhead`.
+        overhead: The time of all its runs as launches without any work, with the gaps after them.
+        hidden: The likely seconds of all its runs that other launches overlap.
+        methods: The seconds of one run by each method.
+    """
+
+    launched: Launched
+    kind: str
+    limit: str
+    seconds: Estimate
+    overhead: Estimate
+    hidden: float
+    methods: Mapping[str, float]
+
+    @property
+    def total(self) -> Estimate:
+        """The time that the launch adds to the program."""
+        return self.seconds + self.overhead
+
+
+@dataclass(frozen=True)
+class StepTime:
+    """The estimated time of a program.
+
+    Attributes:
+        launches: The launches in order.
+        unknown_loops: The loops with an unknown number of iterations, which count once.
+        unknown_collectives: The number of collectives without published rates of the links, which do not count.
+        has_figures: Whether the compiler's own estimates were available.
+    """
+
+    launches: tuple[TimedLaunch, ...]
+    unknown_loops: tuple[str, ...]
+    unknown_collectives: int
+    has_figures: bool
+
+    @property
+    def seconds(self) -> Estimate:
+        """The time of the whole program."""
+        return sum((launch.total for launch in self.launches), Estimate())
+
+    @cached_property
+    def by_name(self) -> Mapping[str, TimedLaunch]:
+        """The launches by name."""
+        return {launch.launched.launch.name: launch for launch in self.launches}
+
+    @property
+    def kinds(self) -> dict[str, Estimate]:
+        """The time of each kind of launch, the longest first."""
+        totals: dict[str, Estimate] = {}
+        for launch in self.launches:
+            totals[launch.kind] = totals.get(launch.kind, Estimate()) + launch.seconds
+            totals[LAUNCHES] = totals.get(LAUNCHES, Estimate()) + launch.overhead
+        used = {kind: seconds for kind, seconds in totals.items() if seconds.high}
+        return dict(sorted(used.items(), key=lambda item: -item[1].likely))
+
+
+def time_program(capture: Capture) -> StepTime | None:
+    """Return the estimated time of a program; None on a CPU, without published peak rates, and without launches yet."""
+    rates = find_rates(capture.target)
+    return time_step(capture, rates) if rates and capture.after and find_stage(capture).has_launches else None
+
+
+def time_step(capture: Capture, rates: DeviceRates) -> StepTime:
+    """Return the estimated time of a program.
+
+    Args:
+        capture: The program's capture, whose optimized module is scheduled.
+        rates: The rates of the device.
+    """
+    return _Step(capture, rates).time()
+
+
+class _Step:
+    """The estimate of one capture."""
+
+    def __init__(self, capture: Capture, rates: DeviceRates) -> None:
+        self.rates, self.figures = rates, read_figures(capture)
+        self.module: Module = capture.module
+        self.launched = [launch for launch in model_launches(capture) if launch.bound or rates.kind == "cpu"]
+        self.collectives = {collective.scheduled: collective for collective in list_collectives(self.module)}
+        self.times = {
+            launched.launch.scheduled: time_launch(launched, self.module, rates, self.figures)
+            for launched in self.launched
+        }
+        self.exchanges = {
+            scheduled: time_collective(
+                collective,
+                rates,
+                self.module.num_partitions,
+                self.figures.models.get(collective.instruction.name, {}),
+            )
+            for scheduled, collective in self.collectives.items()
+            if scheduled in self.times
+        }
+
+    def time(self) -> StepTime:
+        count = Count(self.module)
+        schedules = {
+            scenario: walk_schedule(
+                count, {launched.launch.scheduled: self._plan(launched, scenario) for launched in self.launched}
+            )
+            for scenario in SCENARIOS
+        }
+        return StepTime(
+            tuple(self._describe(launched, schedules) for launched in self.launched),
+            tuple(sorted(schedules["likely"].unknown)),
+            sum(seconds is None for seconds in self.exchanges.values()),
+            bool(self.figures.cycles or self.figures.models),
+        )
+
+    def _plan(self, launched: Launched, scenario: Scenario) -> Task:
+        """Return the work of a launch in a scenario, in the foreground or in the background."""
+        launch = launched.launch
+        seconds: float = getattr(self.times[launch.scheduled].seconds, scenario)
+        if collective := self.collectives.get(launch.scheduled):
+            return Task(
+                # A fusion may contain both a collective and the product that overlaps with it.
+                compute=seconds if launched.work.products else 0.0,
+                background=getattr(self.exchanges[launch.scheduled] or Estimate(), scenario),
+                engines=name_links(collective, self.rates, self.module.num_partitions),
+                done=collective.done,
+            )
+        if launch.is_async:
+            # An asynchronous operation that computes runs on another stream or core.
+            engine = "memory" if launch.role == "copy" else "another stream"
+            return Task(background=seconds, engines=(engine,), done=find_done(self.module, launch.scheduled))
+        memory = launched.bytes / self.rates.hardware.bandwidth / BANDWIDTH[self.rates.kind][1]
+        return Task(compute=seconds, memory=min(memory, seconds))
+
+    def _describe(self, launched: Launched, schedules: Mapping[Scenario, Schedule]) -> TimedLaunch:
+        scheduled = launched.launch.scheduled
+        time = self.times[scheduled]
+        total = Estimate(*(schedules[one].busy[scheduled] + schedules[one].exposed[scheduled] for one in SCENARIOS))
+        likely = schedules["likely"]
+        runs = likely.busy[scheduled] / time.seconds.likely if time.seconds.likely else 0.0
+        floor = self.rates.floor * runs
+        own = Estimate(*(max(getattr(total, one) - getattr(floor, one), 0.0) for one in SCENARIOS))
+        own = _limit(own, is_async=launched.launch.is_async or scheduled in self.collectives)
+        kind, limit = self._name_kind(launched, time)
+        overhead = floor + self.rates.gap * runs
+        return TimedLaunch(launched, kind, limit, own, overhead, likely.hidden[scheduled], time.methods)
+
+    def _name_kind(self, launched: Launched, time: LaunchTime) -> tuple[str, str]:
+        if launched.launch.scheduled in self.collectives:
+            return "exposed collectives", "interconnect"
+        if launched.launch.is_async:
+            return "exposed copies", MEMORY
+        if time.kind == "other kernels":
+            return ("vector work" if time.limit == "vector units" else "memory-bound"), time.limit
+        return time.kind, time.limit
+
+
+def find_done(module: Module, start: Instruction) -> Instruction | None:
+    """Return the instruction that waits for an asynchronous start, also after updates, or None."""
+    step = start
+    while True:
+        user = next((user for user in module.users(step) if user.opcode.endswith(("-done", "-update"))), None)
+        if user is None or user.opcode.endswith("-done"):
+            return user
+        step = user
+
+
+def _limit(estimate: Estimate, *, is_async: bool) -> Estimate:
+    """Return an estimate whose range includes the likely time, and for a kernel spans at most a factor of three.
+
+    A wider range would say nothing. The exposed part of an asynchronous operation is a difference of two times, so it
+    may vary more.
+    """
+    low, high = min(estimate.low, estimate.likely), max(estimate.high, estimate.likely)
+    if is_async:
+        return Estimate(low, estimate.likely, high)
+    return Estimate(
+        max(low, estimate.likely / math.sqrt(3)), estimate.likely, min(high, estimate.likely * math.sqrt(3))
+    )
