@@ -7,6 +7,7 @@ from xla_inspect.budgets.budget_record import Record, read_records, write_record
 from xla_inspect.budgets.budget_report import BudgetReport
 from xla_inspect.budgets.compiled_call import hold_call
 from xla_inspect.budgets.compiled_program import CompiledProgram
+from xla_inspect.budgets.fingerprint import Fingerprint
 from xla_inspect.budgets.measured_number import Quantity, Verdict
 from xla_inspect.budgets.measures import MEASURES
 from xla_inspect.budgets.snapshots import Snapshots
@@ -19,6 +20,7 @@ __all__ = [
     "BudgetReport",
     "Checked",
     "CompiledProgram",
+    "Fingerprint",
     "Quantity",
     "Record",
     "Snapshots",

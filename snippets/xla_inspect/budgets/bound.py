@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import list_nearest
-from xla_inspect.units import format_amount, format_bytes
+from xla_inspect.units import format_amount, format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-type Unit = Literal["bytes", "flops", ""]
+type Unit = Literal["bytes", "flops", "seconds", ""]
 """The unit of a number; an empty string for a count."""
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
@@ -36,8 +36,9 @@ _BYTES = {
     **{f"{prefix}B": 1000**power for power, prefix in enumerate("kMGT", 1)},
 }
 _PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
+_SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{MICRO SIGN}s": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, "ns": 1e-9}
 __tracebackhide__ = True
-_NUMBER = re.compile(r"(?P<number>\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?P<unit>[a-zA-Z%]*)")
+_NUMBER = re.compile(r"(?P<number>\d[\d_,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?P<unit>[^\W\d_]*%?)")
 _BOUND = re.compile(r"(?P<sign><=|>=|==|!=|<|>)?\s*(?P<rest>.*)", re.DOTALL)
 _SLACK = re.compile(rf"{RECORDED}(?:\s*\+\s*(?P<slack>.+))?")
 
@@ -102,11 +103,12 @@ def _read_text(text: str, unit: Unit, what: str) -> float:
     if match is None:
         message = f"{what} {text!r:.60} is not a number with a unit; write a number such as {_example(unit)}"
         raise InspectError(message)
-    units: Mapping[str, float] = _BYTES if unit == "bytes" else _PREFIXES
+    units: Mapping[str, float] = {"bytes": _BYTES, "seconds": _SECONDS}.get(unit, _PREFIXES)
     unit_name = match["unit"]
-    # A plain number in text is ambiguous (bytes or MiB), so it is rejected.
-    if unit == "bytes" and not unit_name:
-        message = f"{what} {text!r} has no unit; add a unit of bytes, as in {text.strip()} MiB, or use a plain number"
+    # A plain number in text is ambiguous (bytes or MiB, seconds or ms), so it is rejected.
+    if unit in {"bytes", "seconds"} and not unit_name:
+        example = f"{text.strip()} {'MiB' if unit == 'bytes' else 'ms'}"
+        message = f"{what} {text!r} has no unit; add a unit of {unit}, as in {example}, or use a plain number"
         raise InspectError(message)
     if unit_name not in units:
         near = list_nearest(unit_name, units, likeness=0.3)
@@ -156,8 +158,10 @@ def show_amount(number: float, unit: Unit) -> str:
         return format_bytes(int(number)) if number >= 0 else f"-{format_bytes(int(-number))}"
     if unit == "flops":
         return f"{format_amount(number)} flops"
+    if unit == "seconds":
+        return format_seconds(number)
     return f"{number:,.0f}" if number == int(number) else f"{number:g}"
 
 
 def _example(unit: Unit) -> str:
-    return {"bytes": "'9 GiB'", "flops": "'1.5 G'"}.get(unit, "14")
+    return {"bytes": "'9 GiB'", "flops": "'1.5 G'", "seconds": "'10 s'"}.get(unit, "14")

@@ -135,9 +135,9 @@ def _show_numbers(program: CompiledProgram, claim: Claim, record: Record | None)
         return "", ""
     unit = MEASURES[claim.name].unit
     try:
-        measured = show_amount(program.measure(claim.name).number, unit)
+        measured = str(program.measure(claim.name))
     # A program that does not compile has no number, and the check itself already explains the failure.
-    except BrokenError:
+    except (BrokenError, InspectError):
         measured = ""
     recorded_number = record.numbers.get(claim.name) if record else None
     return measured, "" if recorded_number is None else show_amount(recorded_number, unit)

@@ -11,6 +11,7 @@ from xla_inspect.budgets.budget_schema import (
     read_count,
     read_mesh,
     read_options,
+    read_sizes,
     read_switch,
     read_targets,
     read_text,
@@ -42,7 +43,7 @@ class Budget:
         name: The name of the program in the file.
         subject: The function, as on the command line.
         targets: The short names of the targets.
-        call: The call, as options of the command line: `mesh`, `donate`, `static`, `args`, ...
+        call: The call, as fields of a `Request`: `mesh`, `dims`, `donate`, `static`, `args`, ...
         calls: The shapes of further calls, for `traces`.
         claims: The bounds and assertions.
     """
@@ -98,6 +99,8 @@ def _read_budget(where: str, name: str, table: object) -> Budget:
     if len({*targets}) < len(targets):
         message = f"{where} names a target twice: {', '.join(targets)}"
         raise InspectError(message)
+    if sizes := call.pop("dim", {}):
+        call["dims"] = sizes
     claims = [claim for key in table if key not in _CALL for claim in read_claims(f"{where}: {key}", key, table[key])]
     return Budget(
         name, call.pop("subject"), targets or ("cpu",), calls=call.pop("calls", ()), call=call, claims=tuple(claims)
@@ -111,6 +114,9 @@ _CALL: Mapping[str, Callable[[str, Any], Any]] = {
     "args": read_text,
     "args_from": read_text,
     "mesh": read_mesh,
+    "dim": read_sizes,
+    "in_spec": read_texts,
+    "out_spec": read_texts,
     "donate": read_arguments,
     "static": read_arguments,
     "grad": read_switch,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from xla_inspect import subject
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import find_target
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 
-def refuse(where: str, value: object, form: str) -> InspectError:
+def make_form_error(where: str, value: object, form: str) -> InspectError:
     """Return, but do not raise, the error about a value that is not of the given form."""
     return InspectError(f"{where} must be {form}, not {value!r:.80}")
 
@@ -23,7 +24,7 @@ def _accept(form: str, is_fit: Callable[[Any], bool]) -> Callable[[str, Any], An
 
     def read(where: str, value: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
         if not is_fit(value):
-            raise refuse(where, value, form)
+            raise make_form_error(where, value, form)
         return value
 
     return read
@@ -54,6 +55,21 @@ def read_texts(where: str, value: object) -> tuple[str, ...]:
     return tuple(read_text(where, text) for text in (value if isinstance(value, list) else [value]))
 
 
+def read_sizes(where: str, value: object) -> dict[str, int]:
+    """Return the sizes of dimensions by name, from a table such as `{ batch = 8 }` or texts such as `batch=8`.
+
+    Raises:
+        InspectError: The value has another form.
+    """
+    if isinstance(value, dict):
+        return {name: read_count(f"{where}.{name}", size) for name, size in value.items()}
+    try:
+        return subject.read_sizes(read_texts(where, value))
+    except InspectError as error:
+        message = f"{where}: {error}"
+        raise InspectError(message) from error
+
+
 def read_targets(where: str, value: object) -> tuple[str, ...]:
     """Return the one target or the list of targets that a value is, as a tuple.
 
@@ -77,5 +93,5 @@ def read_arguments(where: str, value: object) -> tuple[str, ...]:
     """
     arguments = value if isinstance(value, list) else [value]
     if not all(isinstance(argument, int | str) and not isinstance(argument, bool) for argument in arguments):
-        raise refuse(where, value, "the number or name of an argument, or a list of them")
+        raise make_form_error(where, value, "the number or name of an argument, or a list of them")
     return tuple(map(str, arguments))

@@ -8,7 +8,7 @@ from typing import Any
 
 from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.budgets.bound import read_amount, read_bound
-from xla_inspect.budgets.budget_schema import read_arguments, read_targets, read_text, read_texts, refuse
+from xla_inspect.budgets.budget_schema import make_form_error, read_arguments, read_targets, read_text, read_texts
 from xla_inspect.budgets.measures import MEASURES, TRACES, suggest_kind
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_name
@@ -63,7 +63,9 @@ def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the f
             or len(read_texts(where, names)) < least
             or (key == "apart" and len(names) > least)
         ):
-            raise refuse(where, value, 'a list of names, such as ["softmax", "scale"], or a list of such lists')
+            raise make_form_error(
+                where, value, 'a list of names, such as ["softmax", "scale"], or a list of such lists'
+            )
     return [Claim(key, list(read_texts(where, names))) for names in lists]
 
 
@@ -80,13 +82,13 @@ def _fits(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the fi
     if value is True:
         return [Claim("fits", "")]
     if isinstance(value, bool):
-        raise refuse(where, value, "true, or targets")
+        raise make_form_error(where, value, "true, or targets")
     return [Claim("fits", target) for target in read_targets(where, value)]
 
 
 def _copies(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     if value is False:
-        raise refuse(where, value, "true, or the size of the largest copy that is allowed")
+        raise make_form_error(where, value, "true, or the size of the largest copy that is allowed")
     if value is not True:
         read_amount(value, "bytes", where)
     return [Claim("no_copies", 0 if value is True else value)]
@@ -96,7 +98,7 @@ def _rows(where: str, value: Any, keys: Collection[str]) -> list[dict[str, Any]]
     rows = value if isinstance(value, list) else [value]
     for row in rows:
         if not isinstance(row, dict):
-            raise refuse(where, row, f"a table of {', '.join(keys)}")
+            raise make_form_error(where, row, f"a table of {', '.join(keys)}")
         for key in row:
             if key not in keys:
                 message = f"{where}: {key!r} is not known; {suggest_name(key, keys)}"
@@ -123,7 +125,7 @@ def _traffic(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the
     rows = _rows(where, value, ("kind", "over", *_COUNTED))
     for row in rows:
         if not {*row} & {*_COUNTED}:
-            raise refuse(where, row, f"a table with one of {', '.join(_COUNTED)}")
+            raise make_form_error(where, row, f"a table with one of {', '.join(_COUNTED)}")
         for key in _COUNTED:
             if key in row:
                 bound = read_bound(row[key], "bytes" if _COUNTED[key] else "", f"{where}: {key}")

@@ -9,8 +9,8 @@ from xla_inspect.budgets.bound import read_amount, show_amount
 from xla_inspect.budgets.collective_traffic import CollectiveTraffic
 from xla_inspect.budgets.measured_number import Quantity
 from xla_inspect.budgets.measures import size_exchange
-from xla_inspect.budgets.program_numbers import ProgramNumbers
 from xla_inspect.budgets.regression_causes import Causes, tell_finding
+from xla_inspect.budgets.result_assertions import ResultAssertions
 from xla_inspect.budgets.shared_kernel import SharedKernel
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
@@ -29,7 +29,7 @@ __tracebackhide__ = True
 """Hide this module in pytest's tracebacks, so that they show the test's own lines."""
 
 
-class CompiledProgram(ProgramNumbers):
+class CompiledProgram(ResultAssertions):
     """The result of `hlo(...)`: comparable numbers, and assertions that raise an error if they fail.
 
     An assertion that holds returns True, so that it can also be written after `assert`. All assertions also raise
@@ -58,15 +58,6 @@ class CompiledProgram(ProgramNumbers):
 
         return CollectiveTraffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
 
-    def _begin(self) -> None:
-        """Record in the log that the test asserts something, and require that the program compiles.
-
-        Raises:
-            BrokenError: The program does not compile.
-        """
-        self._log.asserted = True
-        self.require()
-
     def none(self, kind: str = "", *, over: str = "", larger_than: float | str = 0) -> Literal[True]:
         """Assert that there is no collective, or none above a size.
 
@@ -80,7 +71,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: There is such a collective.
             InspectError: The kind or axis does not exist.
         """
-        self._begin()
+        self.begin()
         least = read_amount(larger_than, "bytes", "larger_than")
         exchanges = [
             exchange for exchange in self._measured.choose_exchanges(kind, over) if size_exchange(exchange) > least
@@ -99,7 +90,7 @@ class CompiledProgram(ProgramNumbers):
         Raises:
             BrokenError: There is such a copy.
         """
-        self._begin()
+        self.begin()
         least = read_amount(larger_than, "bytes", "larger_than")
         copies = [copy for copy in self._measured.copies if copy.bytes > least]
         if copies:
@@ -144,7 +135,7 @@ class CompiledProgram(ProgramNumbers):
         return True
 
     def _find_argument(self, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
-        self._begin()
+        self.begin()
         if self.subject.call is None:
             message = "an assertion about an argument needs a function, but this program is a saved capture"
             raise InspectError(message)
@@ -164,7 +155,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: The parts are in several kernels.
             InspectError: The program has no such part (the message lists its parts), or no kernel computes it.
         """
-        self._begin()
+        self.begin()
         shared = SharedKernel(self.capture)
         launches = shared.find_all(names)
         if len(launches) > 1:
@@ -186,7 +177,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: The parts share a kernel.
             InspectError: The program has no such part (the message lists its parts), or no kernel computes it.
         """
-        self._begin()
+        self.begin()
         shared = SharedKernel(self.capture)
         first, second = ({launch.name for launch in shared.find(name)} for name in (one, other))
         if both := first & second:
@@ -235,7 +226,7 @@ class CompiledProgram(ProgramNumbers):
         Raises:
             BrokenError: The instructions differ.
         """
-        self._begin()
+        self.begin()
         # A program that does not compile has no instructions, and two such programs would count as equal.
         other.require()
         difference = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))

@@ -157,7 +157,7 @@ def _describe_call(call: Call) -> str:
 
     def describe(leaf: Any) -> str:  # noqa: ANN401 - whatever the function takes
         if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
-            return f"{leaf.dtype}{list(leaf.shape)}"
+            return f"{leaf.dtype}{list(leaf.shape)}{_spell(getattr(getattr(leaf, 'sharding', None), 'spec', ''))}"
         # JAX traces Python floats as abstract values, so their amounts do not change the program; addresses never do.
         return type(leaf).__name__ if isinstance(leaf, float | complex) else _ADDRESS.sub("", repr(leaf))
 
@@ -169,6 +169,7 @@ def _describe_call(call: Call) -> str:
 
 def _spell(value: object) -> object:
     """Return an option as JSON data that does not depend on how a release of JAX prints it."""
+    value = getattr(value, "spec", value)  # the mesh of a sharding is an option of its own
     if isinstance(value, Mapping):
         return {str(name): _spell(element) for name, element in value.items()}
     if isinstance(value, tuple | list) or type(value).__name__ == "PartitionSpec":

@@ -41,6 +41,7 @@ class Quantity:
         number: The amount.
         unit: The unit of the amount.
         of: The measured program, such as `step on NVIDIA H100`.
+        detail: A text in parentheses after the amount, such as the range of an estimate, or an empty string.
         explain: Returns the explanation of the number for a violated sign and limit.
         log: The log of comparisons, or None.
     """
@@ -57,12 +58,13 @@ class Quantity:
         unit: Unit,
         *,
         of: str,
+        detail: str = "",
         explain: Callable[[str, float], str],
         log: AssertionLog | None = None,
     ) -> None:
         """Record the number as not yet compared."""
         self.name, self.number, self.unit, self.of = name, number, unit, of
-        self._explain, self.log = explain, log
+        self._explain, self.log, self._detail = explain, log, f" ({detail})" if detail else ""
         if log is not None:
             log.note_made(self, find_caller())
 
@@ -80,7 +82,8 @@ class Quantity:
         Raises:
             TypeError: Always.
         """
-        message = f"{self.name} is {self}: compare it with something, as in `assert step.{self.name} <= {self}`"
+        example = f"assert step.{self.name} <= {show_amount(self.number, self.unit)}"
+        message = f"{self.name} is {self}: compare it with something, as in `{example}`"
         raise TypeError(message)
 
     def __int__(self) -> int:
@@ -94,10 +97,10 @@ class Quantity:
         return float(self.number)
 
     def __str__(self) -> str:
-        """Return the number as text in its unit, and count it as used."""
+        """Return the number as text in its unit, with the range of an estimate, and count it as used."""
         if self.log is not None:
             self.log.note_use(self)
-        return show_amount(self.number, self.unit)
+        return show_amount(self.number, self.unit) + self._detail
 
     def __repr__(self) -> str:
         """Return the name, the program and the number in its unit, and count the number as used."""
@@ -111,7 +114,7 @@ class Quantity:
             bound, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
         by = self.number - limit
         over = f" ({show_amount(abs(by), self.unit)} too {'much' if by > 0 else 'little'})" if by else ""
-        comparison = f"{self.name} of {self.of} is {measured}, but must be {sign} {bound}{over}"
+        comparison = f"{self.name} of {self.of} is {measured}{self._detail}, but must be {sign} {bound}{over}"
         return "\n".join(filter(None, (comparison, self._explain(sign, limit))))
 
 

@@ -7,12 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import COLLECTIVE_KINDS, REDUCE_SCATTER, calls_host, list_kernels
+from xla_inspect.answers import show_range
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.collectives import Exchange, find_exchanges
 from xla_inspect.questions.memory import MemoryUse, explain_memory
 from xla_inspect.questions.summary import TargetSummary, summarize
+from xla_inspect.questions.time import TimeEstimate, estimate_time
 from xla_inspect.questions.why import Copy, list_copies
 from xla_inspect.spelling import list_nearest, suggest_name
+from xla_inspect.units import format_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,6 +41,11 @@ class Measured:
     def summary(self) -> TargetSummary:
         """The summary of the program: its kernels, work and memory."""
         return summarize(self.capture.program, [self.capture], "").targets[0]
+
+    @cached_property
+    def time(self) -> TimeEstimate:
+        """The estimated time of the program; a CPU has none."""
+        return estimate_time(self.capture)
 
     @cached_property
     def memory(self) -> MemoryUse:
@@ -102,17 +110,19 @@ class Measure:
 
     Attributes:
         unit: The unit of the number.
-        find: A function that returns the number from the measurements of a capture.
+        find: A function that returns the number from the measurements of a capture, or None if the target has none.
         tell: A function that yields lines that explain the number.
         part: The part of a tally that shows changes since a record, or an empty string.
         title: The description of the number in a table.
+        show_range: A function that returns the range of an estimate, or None for a number that is exact.
     """
 
     unit: Unit
-    find: Callable[[Measured], float]
+    find: Callable[[Measured], float | None]
     tell: Callable[[Causes, Measured], Iterator[str]]
     part: str
     title: str
+    show_range: Callable[[Measured], str] | None = None
 
 
 def _tell_memory(*roles: str) -> Callable[[Causes, Measured], Iterator[str]]:
@@ -140,6 +150,13 @@ def _tell_constants(_: Causes, measured: Measured) -> Iterator[str]:
 def _tell_host(causes: Causes, measured: Measured) -> Iterator[str]:
     for instruction in [instruction for instruction in measured.capture.module.walk() if calls_host(instruction)][:4]:
         yield from causes.tell_finding(instruction.name)
+
+
+def _tell_time(_: Causes, measured: Measured) -> Iterator[str]:
+    for line in measured.time.lines[:4]:
+        yield f"    {format_seconds(line.seconds)}  {line.where or 'no line known'}  {line.kind}, bound by {line.limit}"
+    yield "    an estimate, not a measurement: its likely value counts, and its range is in parentheses"
+    yield from (f"    {note}" for note in measured.time.notes)
 
 
 def _count_host(measured: Measured) -> int:
@@ -186,6 +203,14 @@ MEASURES: Mapping[str, Measure] = {
         "bytes that these copies move in a step, counting every iteration of a loop",
     ),
     "flops": Measure("flops", lambda of: of.summary.flops or 0, _tell_kernels, "kernels", "operations of a step"),
+    "time": Measure(
+        "seconds",
+        lambda of: of.time.seconds,
+        _tell_time,
+        "",
+        "estimated time of a step; a bound applies to the likely value, and a CPU has no estimate",
+        lambda of: show_range(of.time.time),
+    ),
     "moved": Measure(
         "bytes",
         lambda of: of.summary.moved_bytes or 0,

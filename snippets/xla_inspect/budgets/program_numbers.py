@@ -86,7 +86,7 @@ class ProgramNumbers:
 
         Raises:
             BrokenError: The program does not compile.
-            InspectError: There is no such number, or `traces` is requested without further calls.
+            InspectError: There is no such number, the target has none, or `traces` is requested without further calls.
         """
         if name == TRACES:
             return self.traces
@@ -94,11 +94,16 @@ class ProgramNumbers:
             raise InspectError(_name_nearest(name))
         self.require(memory=MEASURES[name].part == "memory")
         measure = MEASURES[name]
+        number = measure.find(self._measured)
+        if number is None:
+            message = f"{self.name} has no {name}: {self._measured.time.absence}"
+            raise InspectError(message)
         return Quantity(
             name,
-            measure.find(self._measured),
+            number,
             measure.unit,
             of=self.name,
+            detail=measure.show_range(self._measured) if measure.show_range else "",
             explain=lambda *_: self._tell(name, [*measure.tell(self._causes, self._measured)], measure.part),
             log=self._log,
         )
@@ -117,6 +122,15 @@ class ProgramNumbers:
         if self.capture.error and not (memory and self.capture.buffers and refusal and refusal.space == HBM):
             failure = tell_failure(self.capture)
             self._break(f"{self.name} does not compile: {failure}", [*self._causes.tell_memory(())], "memory")
+
+    def begin(self) -> None:
+        """Record in the log that the test asserts something, and require that the program compiles.
+
+        Raises:
+            BrokenError: The program does not compile.
+        """
+        self._log.asserted = True
+        self.require()
 
     @property
     def traces(self) -> Quantity:
@@ -211,7 +225,8 @@ class ProgramNumbers:
             BrokenError: The program does not compile.
         """
         self.require()
-        numbers = {name: float(measure.find(self._measured)) for name, measure in MEASURES.items()}
+        measured = {name: measure.find(self._measured) for name, measure in MEASURES.items()}
+        numbers = {name: float(number) for name, number in measured.items() if number is not None}
         if self._calls:
             traces = self.traces
             # The number is stored and not compared, so it must not count as one that the test forgot.

@@ -21,10 +21,15 @@ from xla_inspect.errors import InspectError
         ("14", "", 14),
         ("1.5 G", "flops", 1.5e9),
         ("2e3", "flops", 2000),
+        ("10 s", "seconds", 10),
+        ("1.5 ms", "seconds", 1.5e-3),
+        ("20 µs", "seconds", 20e-6),
+        ("20us", "seconds", 20e-6),
+        (0.5, "seconds", 0.5),
     ],
 )
 def test_an_amount_is_a_number_or_text_with_a_unit(amount: object, unit: str, number: float) -> None:
-    assert read_amount(amount, unit) == number
+    assert read_amount(amount, unit) == pytest.approx(number, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +39,8 @@ def test_an_amount_is_a_number_or_text_with_a_unit(amount: object, unit: str, nu
         ("9 GIB", "bytes", "'GIB' is not a unit of bytes, did you mean 'GiB'?"),
         ("9", "bytes", "has no unit; add a unit of bytes, as in 9 MiB"),
         ("9 GiB", "", "'GiB' is not a unit of a count"),
+        ("9", "seconds", "has no unit; add a unit of seconds, as in 9 ms"),
+        ("9 min", "seconds", "'min' is not a unit of seconds"),
         ("", "bytes", "write a number such as '9 GiB'"),
         (True, "", "must be a number or text such as 14, not True"),
         (None, "bytes", "must be a number or text such as '9 GiB', not None"),

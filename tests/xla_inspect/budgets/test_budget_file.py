@@ -17,6 +17,8 @@ WHOLE = """
 subject = "train.py:step"
 targets = ["h100:8", "tpu-v5e:2x4"]
 mesh = { data = 8 }
+in_spec = ["state=P('data')", "1=P()"]
+out_spec = "P('data')"
 donate = [0, "state"]
 calls = ["f32[8]", "f32[9]"]
 peak = "< 9 GiB"
@@ -37,10 +39,23 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.parametrize("sizes", ["{ batch = 8, heads = 2 }", '["batch=8", "heads=2"]', '"batch=8,heads=2"'])
+def test_a_budget_may_have_sizes_of_open_dimensions(sizes: str, tmp_path: Path) -> None:
+    [budget] = read_budgets(write(tmp_path, f'[step]\nsubject = "step.jaxexport"\ndim = {sizes}\n'))
+    assert budget.call == {"dims": {"batch": 8, "heads": 2}}
+
+
+@pytest.mark.parametrize("sizes", ["{ batch = 0 }", '"batch"'])
+def test_a_size_that_is_no_size_is_reported(sizes: str, tmp_path: Path) -> None:
+    with pytest.raises(InspectError, match="dim"):
+        read_budgets(write(tmp_path, f'[step]\nsubject = "step.jaxexport"\ndim = {sizes}\n'))
+
+
 def test_a_budget_file_lists_programs_with_their_budgets(tmp_path: Path) -> None:
     [budget] = read_budgets(write(tmp_path, WHOLE))
     assert (budget.name, budget.subject, budget.targets) == ("step", "train.py:step", ("h100:8", "tpu-v5e:2x4"))
-    assert budget.call == {"mesh": {"data": 8}, "donate": ("0", "state")}
+    specs = {"in_spec": ("state=P('data')", "1=P()"), "out_spec": ("P('data')",)}
+    assert budget.call == {"mesh": {"data": 8}, **specs, "donate": ("0", "state")}
     assert budget.calls == ("f32[8]", "f32[9]")
     assert list(map(str, budget.claims)) == [
         "peak < 9 GiB",

@@ -53,7 +53,8 @@ def break_it(assertion: Any) -> str:  # noqa: ANN401 - whatever asserts
 
 
 def test_its_numbers_are_those_that_the_summary_shows() -> None:
-    numbers = {name: held().measure(name).number for name in MEASURES}
+    # A CPU has no estimate of the time.
+    numbers = {name: held().measure(name).number for name in MEASURES if name != "time"}
     assert numbers["peak"] == numbers["arguments"] + numbers["temporaries"] + numbers["results"]
     assert (numbers["arguments"], numbers["results"]) == (2 * 256 * 64 * 4, 256 * 256 * 4)
     assert numbers["flops"] > 2 * 256 * 256 * 64

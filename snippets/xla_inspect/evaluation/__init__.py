@@ -1,0 +1,28 @@
+"""Execution of HLO modules of any target on this machine's CPU, by XLA itself."""
+
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from xla_inspect.evaluation.device_tiles import Tiling, read_tiling, split_shardings
+    from xla_inspect.evaluation.evaluator import (
+        MOST_DEVICES,
+        Evaluator,
+        return_evaluator,
+        take_evaluator,
+        write_runnable,
+    )
+else:
+    __getattr__ = lazy_names(__name__)
+
+__all__ = [
+    "MOST_DEVICES",
+    "Evaluator",
+    "Tiling",
+    "read_tiling",
+    "return_evaluator",
+    "split_shardings",
+    "take_evaluator",
+    "write_runnable",
+]

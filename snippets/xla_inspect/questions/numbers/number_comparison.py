@@ -1,0 +1,249 @@
+"""The comparison of a program's results after each pass of its compilation, and with other ways to compute them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from xla_inspect import analysis
+from xla_inspect.errors import InspectError
+from xla_inspect.evaluation import MOST_DEVICES, return_evaluator, take_evaluator
+from xla_inspect.questions.numbers.array_difference import check_shapes, compare_results, find_nonfinite
+from xla_inspect.questions.numbers.chosen_outputs import keep_outputs
+from xla_inspect.questions.numbers.device_layout import SPLIT, DeviceLayout, find_layout, name_partitioning
+from xla_inspect.questions.numbers.difference_origin import find_first, find_origin
+from xla_inspect.questions.numbers.finding import Nonfinite, NotRun, NumberChanges, Origin, Reference, Step, rank
+from xla_inspect.questions.numbers.input_elements import find_causes
+from xla_inspect.questions.numbers.module_runner import LAST, ModuleRunner, find_start, list_stages
+from xla_inspect.questions.numbers.program_inputs import make_inputs, name_parameter
+from xla_inspect.targets import title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
+
+    import numpy as np
+
+    from xla_inspect.captured import Capture
+    from xla_inspect.evaluation import Evaluator
+    from xla_inspect.questions.numbers.array_difference import Results
+    from xla_inspect.questions.numbers.module_runner import ModuleStage
+    from xla_inspect.questions.numbers.program_inputs import ProgramInputs
+
+ONE_MODULE = (
+    "The capture has the module of one stage only, so no pass can be compared. With "
+    "XLA_FLAGS=--xla_dump_hlo_pass_re=.* a dump contains the module after each pass."
+)
+GLOBAL = (
+    "Before the partitioning, modules have the shapes of the whole program and were not run, so the comparison starts "
+    "after it, because {}. Every device gets identical inputs, unlike on real devices."
+)
+_NUMBERED = re.compile(r"\S*[.\d]\S*")
+
+
+class NumberComparison:
+    """The runs of a capture's modules with the same inputs, and the differences between their results.
+
+    Args:
+        capture: The capture, with the module after each pass.
+        source: The inputs, as in `make_inputs`.
+        seed: The seed of random inputs.
+        rows: The number of steps whose instruction is looked for.
+        outputs: The numbers of the outputs to compare, or None for all.
+        evaluator: The evaluator, if another comparison shares it.
+    """
+
+    def __init__(  # noqa: PLR0913 - what to run, and how
+        self,
+        capture: Capture,
+        source: Any,  # noqa: ANN401 - see `make_inputs`
+        seed: int,
+        rows: int,
+        outputs: Sequence[int] | None = None,
+        *,
+        evaluator: Evaluator | None = None,
+    ) -> None:
+        """Choose the modules and make the inputs.
+
+        Raises:
+            InspectError: The program uses too many devices, or the inputs do not fit.
+        """
+        self.capture, self._rows, self._outputs = capture, rows, outputs
+        self._stages = [*list_stages(capture)]
+        final = self._stages[-1].module
+        self._devices = final.num_partitions
+        replicas = int(final.attributes.get("replica_count", "1"))
+        if replicas > 1 or self._devices > MOST_DEVICES:
+            kind = f"{replicas} replicas" if replicas > 1 else f"{self._devices} devices"
+            message = f"{capture.program} uses {kind}; at most {MOST_DEVICES} devices without replicas are simulated"
+            raise InspectError(message)
+        self._notes: list[str] = []
+        self.layout: DeviceLayout | None = None
+        if self._devices > 1:
+            layout = find_layout(self._stages, self._devices)
+            if isinstance(layout, DeviceLayout):
+                self.layout = layout.keep(outputs)
+                self._stages[layout.start] = name_partitioning(capture, self._stages[layout.start])
+                self._notes.append(SPLIT.format(self._devices))
+            else:
+                self._stages = self._stages[find_start(self._stages) :]
+                self._notes.append(GLOBAL.format(layout))
+        self._stages = [replace(stage, module=keep_outputs(stage.module, outputs)) for stage in self._stages]
+        self.inputs: ProgramInputs = make_inputs(self._stages[0].module, source, seed)
+        self.steps: list[Step] = []
+        self.first: Results | None = None
+        self.last: Results | None = None
+        self.results_before_largest: Results | None = None
+        self.largest_pair: tuple[ModuleStage, ...] = ()
+        self.states: list[tuple[ModuleStage, ModuleStage, Results]] = []
+        """Each result with the module that has it first and, except for the first result, the one that ran before."""
+        self.is_complete = False
+        self._is_owner = evaluator is None
+        self.evaluator = evaluator or take_evaluator(self._devices)
+
+    def __enter__(self) -> Self:
+        """Prepare the runs of the modules."""
+        arrays = [*self.inputs.arrays.values()]
+        self.runner = ModuleRunner(self.evaluator, self.capture.target, arrays, self._devices, self.layout)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the evaluator to the next comparison."""
+        if self._is_owner:
+            return_evaluator(self.evaluator)
+
+    def compare(self) -> NumberChanges:
+        """Run all modules, and return the differences between their results."""
+        errors: list[tuple[ModuleStage, str]] = []
+        pairs: list[tuple[Step, ModuleStage, ModuleStage]] = []
+        nonfinite: tuple[str, int, ModuleStage] | None = None
+        waiting: list[ModuleStage] = []
+        previous: ModuleStage | None = None
+        for stage in self._stages:
+            waiting.append(stage)
+            try:
+                results = self.runner.run(stage.module, stage.step)
+                if self.last is not None:
+                    check_shapes(self.last, results)
+            except InspectError as error:
+                errors.append((stage, str(error)))
+                continue
+            if nonfinite is None and (kind := find_nonfinite(results)):
+                nonfinite = (*kind, stage)
+            if previous is None or self.last is None:
+                self.first = results
+                self.states.append((stage, stage, results))
+                if stage.step and errors:
+                    self._notes.append(f"The first module that ran is the one after {stage.step}.")
+            elif (difference := compare_results(self.last, results)) is not None:
+                if not pairs or rank(difference) > max(rank(pair[0].difference) for pair in pairs):
+                    self.results_before_largest, self.largest_pair = self.last, (previous, stage)
+                total = compare_results(self.first or [], results)
+                names, states = tuple(one.step for one in waiting), tuple(one.number for one in waiting)
+                step = Step(names, difference, total.relative if total else 0.0, Origin(), states)
+                pairs.append((step, previous, stage))
+                self.states.append((previous, stage, results))
+            self.last, previous, waiting = results, stage, []
+        self.is_complete = not waiting
+        self.steps = self._find_origins(pairs)
+        return NumberChanges(
+            program=self.capture.program,
+            asked="",
+            target=self.capture.target,
+            passes=sum(stage.step != LAST for stage in self._stages[1:]),
+            modules=len(self._stages),
+            ran=len(self._stages) - len(errors),
+            steps=tuple(self.steps),
+            total=compare_results(self.first, self.last) if self.first and self.last else None,
+            missed=_join_errors(errors),
+            nonfinite=self._find_nonfinite(*nonfinite) if nonfinite else None,
+            inputs=self.inputs.description,
+            notes=(*self._notes, *self.runner.notes.values()),
+            absence=ONE_MODULE if len(self._stages) == 1 else "",
+            shown=self._rows,
+        )
+
+    def _find_origins(self, pairs: Sequence[tuple[Step, ModuleStage, ModuleStage]]) -> list[Step]:
+        """Return the steps with the instructions at which the largest differences begin."""
+        ranked = sorted((rank(step.difference) for step, _, _ in pairs), reverse=True)[: self._rows]
+        return [
+            replace(step, origin=find_origin(self.capture, before.module, after.module, self.runner))
+            if rank(step.difference) in ranked
+            else step
+            for step, before, after in pairs
+        ]
+
+    def _find_nonfinite(self, kind: str, output: int, stage: ModuleStage) -> Nonfinite:
+        origin = find_first(self.capture, stage.module, kind, self.runner)
+        nonfinite = Nonfinite(kind, output, stage.step, origin, remains=find_nonfinite(self.last or []) is not None)
+        if not origin.instruction:
+            return nonfinite
+        names = list(self.inputs.arrays)
+        return replace(nonfinite, causes=find_causes(stage.module, origin.instruction, kind, names, self.runner))
+
+    def refer(self, name: str, compute: Callable[[], Results]) -> Reference:
+        """Return the differences of the first and the last module from another way to compute the results.
+
+        Args:
+            name: The way, in words.
+            compute: The function that returns the results, or raises any exception of the user's code.
+        """
+        if self.first is None or self.last is None:
+            return Reference(name, absence="no module ran")
+        try:
+            results = compute()
+            check_shapes(self.last, results)
+        except Exception as error:  # noqa: BLE001 - the user's code may fail on a CPU in any way
+            reason = f"{type(error).__name__}: {error}" if not isinstance(error, InspectError) else str(error)
+            return Reference(name, absence=reason.partition("\n")[0])
+        return Reference(name, compare_results(results, self.first), compare_results(results, self.last))
+
+    def run_capture(self, capture: Capture) -> Results:
+        """Run the optimized module of another capture of the program with the same inputs.
+
+        Raises:
+            InspectError: The module has other parameters, or it did not run.
+        """
+        if not capture.after:
+            message = f"it does not compile for {title(capture.target)}"
+            raise InspectError(message)
+        parameters = capture.module.entry.parameters
+        arrays: Mapping[str, np.ndarray[Any, Any]] = self.inputs.arrays
+        values = [arrays.get(name_parameter(parameter)) for parameter in parameters]
+        if len(parameters) == len(arrays):
+            values = [*arrays.values()]
+        if any(value is None for value in values) or capture.module.num_partitions != self._devices:
+            message = f"the program for {title(capture.target)} has other arguments"
+            raise InspectError(message)
+        inputs = [value for value in values if value is not None]
+        layout = self.layout
+        if layout and capture.target != self.capture.target:
+            other = find_layout([*list_stages(capture)], self._devices)
+            if not isinstance(other, DeviceLayout):
+                message = f"of its program for {title(capture.target)}, {other}"
+                raise InspectError(message)
+            layout = other.keep(self._outputs)
+        runner = ModuleRunner(self.evaluator, capture.target, inputs, self._devices, layout)
+        return runner.run(keep_outputs(capture.module, self._outputs))
+
+
+def explain_absence(capture: Capture) -> NumberChanges | None:
+    """Return the answer about a capture that has no module to run, or None if it has one."""
+    error = analysis.tell_failure(capture)
+    if not error and (capture.before or capture.passes or capture.after):
+        return None
+    absence = f"The capture of {capture.program} contains no HLO module."
+    return NumberChanges(program=capture.program, asked="", target=capture.target, absence=absence, error=error)
+
+
+def _join_errors(errors: Sequence[tuple[ModuleStage, str]]) -> tuple[NotRun, ...]:
+    """Return the reasons why modules did not run, the most frequent first; names with numbers do not separate them."""
+    groups: dict[str, list[tuple[ModuleStage, str]]] = {}
+    for stage, reason in errors:
+        groups.setdefault(_NUMBERED.sub("", reason), []).append((stage, reason))
+    missed = [
+        NotRun(len(group), group[0][1], group[0][0].step, tuple(stage.number for stage, _ in group))
+        for group in groups.values()
+    ]
+    return tuple(sorted(missed, key=lambda one: -one.modules))
