@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from xla_inspect.commands import load_ipython_extension
     from xla_inspect.compilation import capture, capture_all
     from xla_inspect.questions.collectives import collectives
-    from xla_inspect.questions.diff import compare
+    from xla_inspect.questions.diff import compare, diff_numbers
     from xla_inspect.questions.kernels import kernels
     from xla_inspect.questions.memory import memory
+    from xla_inspect.questions.numbers import numbers
     from xla_inspect.questions.passes import passes
+    from xla_inspect.questions.plan import plan
     from xla_inspect.questions.summary import summary
+    from xla_inspect.questions.time import time
     from xla_inspect.questions.why import why
 else:
     __getattr__ = lazy_names(__name__)
@@ -41,11 +44,15 @@ __all__ = [
     "capture_all",
     "collectives",
     "compare",
+    "diff_numbers",
     "kernels",
     "load_ipython_extension",
     "memory",
+    "numbers",
     "passes",
+    "plan",
     "summary",
+    "time",
     "why",
 ]
 

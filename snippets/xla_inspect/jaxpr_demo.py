@@ -7,8 +7,19 @@ import sys
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_kernels
+from xla_inspect.installation import run_line
 from xla_inspect.plural import plural
-from xla_inspect.practice import PHASES, Forecast, command, compile_for, require, start_jax, tables
+from xla_inspect.practice import (
+    PHASES,
+    Forecast,
+    Logbook,
+    command,
+    compile_for,
+    find_exercises,
+    require,
+    start_jax,
+    tables,
+)
 from xla_inspect.report import format_amount, format_bytes
 from xla_inspect.targets import title
 
@@ -27,30 +38,34 @@ Phases 2 and 5 of 5, 20 and 15 minutes: the jaxpr, in which JAX records the oper
 
 Phase 2 shows the jaxpr of a two-layer model, explains its primitives, and follows the data from the inputs to the
 result. Phase 5 comes after the phases on HLO; select it with --phase 5. It shows the equations and the kernels that
-grad and vmap add."""
+grad and vmap add. Without the option, phase 5 follows phase 2 once the exercises of phase 5 are done."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that prints phase 2 or, with `--phase 5`, phase 5, and return its exit status."""
+    """Run the command that prints phase 2, or phase 5, or both, and return its exit status."""
     parser = command.build_parser("jaxpr_demo", DESCRIPTION)
-    # Phase 5 is not part of the default output, since it contains answers to exercises of phases 3 and 4.
+    # Phase 5 contains answers to its own exercises and to those of phases 3 and 4.
     parser.add_argument(
         "--phase",
         type=int,
         choices=(PHASE.number, TRANSFORMS.number),
-        default=PHASE.number,
-        help="the phase to show (default: %(default)s)",
+        help=f"the phase to show (default: {PHASE.number}, and also {TRANSFORMS.number} once the exercises of phase "
+        f"{TRANSFORMS.number} are done)",
     )
     return command.show_and_exit(parser, show, arguments)
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print phase 2 or phase 5, as `options.phase` requests, and return the exit status."""
+    """Print phase 2 or phase 5, as `options.phase` requests, or both, and return the exit status."""
     require(options.target)
-    if options.phase == PHASE.number:
+    if options.phase != TRANSFORMS.number:
         show_jaxpr(paper)
-    else:
+    follows = options.phase is None and Logbook().find_open(find_exercises(TRANSFORMS.name)) is None
+    if follows or options.phase == TRANSFORMS.number:
         show_transforms(paper, options.target)
+    else:
+        paper.say(f"Phase {TRANSFORMS.number}, {TRANSFORMS.title}, comes after phases 3 and 4. This command shows it:")
+        paper.show(run_line(f"python -m xla_inspect.jaxpr_demo --phase {TRANSFORMS.number}"))
     return command.DONE
 
 

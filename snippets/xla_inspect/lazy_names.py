@@ -23,9 +23,10 @@ def lazy_names(package: str) -> Callable[[str], object]:
 
     @cache
     def read_places() -> dict[str, tuple[str, str]]:
-        # The loader also finds the source of a package that is imported from an archive.
+        # The loader also finds the source of a package that is imported from an archive. pytest's own loader, which
+        # imports the packages of plugins, has no `get_source`.
         spec: Any = sys.modules[package].__spec__
-        blocks = (node for node in ast.parse(spec.loader.get_source(spec.name)).body if isinstance(node, ast.If))
+        blocks = (node for node in ast.parse(spec.loader.get_data(spec.origin)).body if isinstance(node, ast.If))
         return {
             alias.asname or alias.name: (str(node.module), alias.name)
             for block in blocks

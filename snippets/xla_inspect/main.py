@@ -72,11 +72,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser = command.build_parser("main", DESCRIPTION.format(commands=commands))
     parser.add_argument(
         "--check",
-        nargs="?",
-        const=ALL,
+        nargs="*",
         metavar="NAME",
-        help=f"mark your exercises: all of them, those of a phase ({', '.join(CHECKED)}), or one of them, such as "
-        f"{EXERCISES[0].key} or its file",
+        help=f"mark your exercises: all of them, or those of the named phases ({', '.join(CHECKED)}) and exercises, "
+        f"such as {EXERCISES[0].key} or its file",
     )
     for option, text in ASKED.items():
         parser.add_argument(option, nargs="?", const=ALL, metavar="NAME", help=text)
@@ -106,9 +105,9 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
         The exit status.
     """
     folder = options.exercises
-    if options.check:
+    if options.check is not None:
         flags.check()
-        return run_marking((options.check,), folder)
+        return run_marking(options.check, folder)
     if options.watch:
         flags.check()
         return watch(options.watch, folder, paper)

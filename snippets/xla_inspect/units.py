@@ -12,6 +12,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _COUNTS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _STEP = 1024
 _TIMES = (("ms", 1e-3), ("µs", 1e-7), ("ns", 1e-9), ("ps", 1e-12))
+_SECONDS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
 _ROUND = 100
 _ROUNDING = 1e-9
 _ROUNDED_UP = 0.9995  # the least number that three digits write as 1
@@ -70,6 +71,16 @@ def format_duration(seconds: float) -> str:
     # A microsecond is the unit from 0.1 µs on, so its threshold differs from its size.
     value = seconds / (1e-6 if unit == "µs" else least)
     return f"{value:.0f} {unit}" if value >= _ROUND - 0.5 else f"{value:.2g} {unit}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a time with three digits in the largest unit that it reaches, as in `1.25 ms` and `176 µs`."""
+    if not seconds:
+        return "0"
+    # A time below the smallest unit is shown in this unit.
+    unit, least = next((unit for unit in _SECONDS if seconds >= unit[1]), _SECONDS[-1])
+    number = seconds / least
+    return f"{number:,.0f} {unit}" if number >= _ROUND else f"{number:.3g} {unit}"
 
 
 def format_share(share: float, digits: int = 0) -> str:

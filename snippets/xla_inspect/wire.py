@@ -28,17 +28,17 @@ def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """
     at, end = 0, len(data)
     while at < end:
-        tag, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
         number, kind = tag >> 3, tag & 7
         if not number:
             message = "a field has no number"
             raise ValueError(message)
         if kind == _VARINT:
-            value, at = _read_varint(data, at)
+            value, at = read_varint(data, at)
             yield number, value
             continue
         if kind == _BYTES:
-            length, at = _read_varint(data, at)
+            length, at = read_varint(data, at)
         elif kind in {_FIXED64, _FIXED32}:
             length = 8 if kind == _FIXED64 else 4
         else:
@@ -62,7 +62,8 @@ def as_float(bits: int) -> float:
     return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
 
 
-def _read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
+def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """Return the number that begins at a position, and the position after it; raise `EOFError` if it is cut off."""
     try:
         byte = data[at]
         if byte < _MORE:
@@ -141,14 +142,14 @@ def read_message(data: bytes, layout: Layout) -> dict[str, Any]:  # noqa: C901, 
             at += 1
             # Most tags and numbers have one byte, so these are read without a call.
             if tag >= _MORE:
-                tag, at = _read_varint(data, at - 1)
+                tag, at = read_varint(data, at - 1)
             name, how = layout.get(tag, _UNKNOWN)
             kind = tag & 7
             if kind == _VARINT:
                 value = data[at]
                 at += 1
                 if value >= _MORE:
-                    value, at = _read_varint(data, at - 1)
+                    value, at = read_varint(data, at - 1)
                     value = as_signed(value & _ALL)
                 if how == _NUMBER:
                     values[name] = value
@@ -158,7 +159,7 @@ def read_message(data: bytes, layout: Layout) -> dict[str, Any]:  # noqa: C901, 
                 length = data[at]
                 at += 1
                 if length >= _MORE:
-                    length, at = _read_varint(data, at - 1)
+                    length, at = read_varint(data, at - 1)
                 start, at = at, at + length
                 if at > end:
                     raise EOFError
@@ -185,7 +186,7 @@ def _keep_part(values: dict[str, Any], name: str, how: int, part: bytes) -> None
     elif how == _PACKED:
         numbers, at = values.setdefault(name, []), 0
         while at < len(part):
-            number, at = _read_varint(part, at)
+            number, at = read_varint(part, at)
             numbers.append(as_signed(number & _ALL))
     elif how == _TEXTS:
         values.setdefault(name, []).append(part.decode("utf-8", "surrogateescape"))

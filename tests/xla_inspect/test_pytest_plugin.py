@@ -68,6 +68,10 @@ def test_holds(hlo):
     step.one_kernel("up", "up * 2.0")
     assert step.kernels <= 1
     assert "1 KiB" < step.peak < "9 GiB"
+    step.same_numbers_as(gate, ulp=4)
+
+def test_numbers(hlo):
+    hlo(gate, ROWS).same_numbers_as(jnp.tanh, relative=0.1)
 
 def test_too_much(hlo):
     assert hlo(gate, ROWS).peak < "100 KiB"
@@ -78,7 +82,8 @@ def test_two(hlo):
 def test_typo(hlo):
     hlo(gate, ROWS).one_kernel("upp")
 """)
-    assert "3 failed, 1 passed" in result
+    assert "4 failed, 1 passed" in result
+    assert "BrokenError: gate on CPU does not compute the same numbers as tanh run eagerly (1 output of 1)" in result
     assert "assert peak of gate on CPU is 128 KiB, but must be < 100 KiB (28 KiB too much)" in result
     assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB", result)
     assert "64 KiB  test_step.py:9 `return up * 2.0`  results f32[256,64]" in result
@@ -86,6 +91,7 @@ def test_typo(hlo):
     assert "InspectError: gate has no instruction, variable or operation 'upp'; the nearest are up" in result
     # The reader's own lines are shown, and none of this package.
     assert "compiled_program.py" not in result
+    assert "result_assertions.py" not in result
     assert "selection.py" not in result
 
 

@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from xla_inspect.answers.answer_json import describe_json, write_json
     from xla_inspect.answers.answer_parts import Hint, Listing, Part, Table, suggest
     from xla_inspect.answers.answer_text import print_answer
-    from xla_inspect.answers.line_totals import LineTotal, name_scope, sum_lines, sum_scopes, tell_lines, tell_scopes
+    from xla_inspect.answers.line_totals import (
+        LineTotal,
+        name_line,
+        name_scope,
+        sum_lines,
+        sum_scopes,
+        tell_lines,
+        tell_scopes,
+    )
     from xla_inspect.answers.missing_parts import NAMES, list_absences, tell_absences
+    from xla_inspect.answers.time_text import explain_times, say_time, show_range, show_time
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -24,9 +33,14 @@ __all__ = [
     "Part",
     "Table",
     "describe_json",
+    "explain_times",
     "list_absences",
+    "name_line",
     "name_scope",
     "print_answer",
+    "say_time",
+    "show_range",
+    "show_time",
     "suggest",
     "sum_lines",
     "sum_scopes",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers.answer import Answer
 
-FORMAT = 1
+FORMAT = 2
 """The version of the format. It increases by one whenever a field changes its meaning or is removed."""
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 CONTINUED_INDENT = "  "
 
+_WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""")
+
 
 def print_answer(answer: Tellable, paper: Paper) -> None:
     """Print the parts of an answer in their order, with the first as a verdict.
@@ -70,11 +72,12 @@ def fold_command(command: str, width: int) -> list[str]:
         width: The number of columns. A single long word may exceed it.
     """
     try:
-        # Without POSIX rules, the words keep their quotes, so that the command can be copied.
-        words = shlex.split(command, posix=False)
+        shlex.split(command)
     except ValueError:
         # A command with an unbalanced quote cannot be split into words.
         return [command]
+    # The words keep their quotes, so that the command can be copied.
+    words = _WORD.findall(command)
     lines: list[str] = []
     # An option and its value stay in one line, since a break between them is hard to read.
     for word in re.sub(r"(?<=\n)(--\S+)\n(?!--)", r"\1 ", "\n".join(["", *words])).split("\n")[1:]:

@@ -83,6 +83,11 @@ def name_scope(total: LineTotal) -> str:
     return total.text or "no scope"
 
 
+def name_line(where: str, text: str) -> str:
+    """Return a line of Python with its source text, or `no line known`."""
+    return f"{where} {close_brackets(text)}".strip() or "no line known"
+
+
 def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) -> Table:
     """Return a table of the six largest lines, with amount, share, number of launches and source text.
 
@@ -98,7 +103,7 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) 
             show(line.amount),
             format_share(line.amount / whole),
             f"{line.launches:,}",
-            f"{line.where} {close_brackets(line.text)}".strip() or "no line known",
+            name_line(line.where, line.text),
         )
         for line in lines[:FEW_LINES]
     )

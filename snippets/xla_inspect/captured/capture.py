@@ -113,6 +113,11 @@ class Capture:
     low_level: tuple[LowLevel, ...] = field(default_factory=tuple)
     missing: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def is_plan(self) -> bool:
+        """True if there is a memory plan or a part of it, but no module of any stage."""
+        return self.missing.get("stage") == "none"
+
     @cached_property
     def unoptimized_module(self) -> Module:
         """The parsed imported HLO or, if that is missing, the first known module after it."""

@@ -40,6 +40,9 @@ CRASHED = {
 
 _INTERRUPTED = 130
 
+_ENDING_ITSELF = frozenset({"plan"})
+"""The commands whose process prints an answer after an interrupt."""
+
 OBJECTS = 400_000
 """The number of new objects after which Python looks for garbage in a process that loads and traces a function.
 
@@ -87,6 +90,8 @@ def run_apart(
             child = _start(program, name, arguments, environment, folder)
         process = child.process if isinstance(child, Child) else child
         try:
+            if getattr(options, "command", "") in _ENDING_ITSELF:
+                _ignore_first_interrupt()
             closed, failure = _pass_all_on(process)
             process.wait()
         except KeyboardInterrupt:
@@ -156,6 +161,13 @@ def _ignore_interrupts() -> None:
     """Ignore a second interrupt, since the process is being ended already."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _ignore_first_interrupt() -> None:
+    """Leave the first interrupt to the child process, which gets it too and then prints what it knows so far."""
+    if threading.current_thread() is threading.main_thread():
+        before = signal.getsignal(signal.SIGINT)
+        signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, before))
 
 
 @contextmanager

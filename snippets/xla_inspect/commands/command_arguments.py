@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.commands import question
+from xla_inspect.questions.numbers import add_input_arguments
 from xla_inspect.releases import COMPILE_LIMIT, QUESTION_NAMES
 
 if TYPE_CHECKING:
@@ -67,6 +68,13 @@ def add_diff_arguments(parser: argparse.ArgumentParser) -> None:
         help="the subject with another option, of XLA (--with xla_gpu_enable_triton_gemm=false) or of this command "
         "(--with=--donate=0); repeatable",
     )
+    group = parser.add_argument_group("results")
+    group.add_argument(
+        "--numbers",
+        action="store_true",
+        help="run both programs on this CPU with the same inputs, and compare their results and the passes behind them",
+    )
+    add_input_arguments(group)
     question.add_forms(parser)
 
 
@@ -117,6 +125,9 @@ def add_report_arguments(parser: argparse.ArgumentParser) -> None:
     for name, what in KEPT.items():
         group.add_argument(f"--no-{name}", action="store_true", help=f"omit {what}, to save one compilation")
     group.add_argument(
+        "--numbers", action="store_true", help="run the module after each pass, and mark the passes that change bits"
+    )
+    group.add_argument(
         "--beside",
         metavar="SAVED.json",
         action="append",
@@ -134,6 +145,7 @@ def add_show_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--kernel", metavar="NAME", default="", help="code: print only the code of this kernel")
     group.add_argument("--json", action="store_true", help="code: print a description of the code as JSON")
     group.add_argument("--full", action="store_true", help="code: describe every kernel and every step below HLO")
+    group.add_argument("--passes", action="store_true", help="capture: include the module after each pass")
     group.add_argument("--reasons", action="store_true", help="capture: include compiler messages, which `why` needs")
     group.add_argument("--machine", action="store_true", help="capture: include SASS of GPUs and bundles of TPUs")
     group.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file (default: print)")

@@ -34,7 +34,7 @@ USAGE = """\
 usage: xla-inspect COMMAND SUBJECT [options]
        xla-inspect COMMAND --help
 """
-_OUTPUTS = ("html", "issue", "output")
+_OUTPUTS = ("html", "issue", "output", "reproducer")
 """The options for output files."""
 EXAMPLES = """\
 examples:

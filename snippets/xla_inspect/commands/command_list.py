@@ -13,7 +13,7 @@ OTHERS: Mapping[str, str] = {
     "doctor": "list the available compilers, packages to install, and version conflicts",
     "check": "check programs against their budgets, and report if you or the compiler broke one",
     "read": "list the modules of an XLA dump, which other commands accept as subjects",
-    "diff": "compare two subjects, or one subject with another commit, target or options",
+    "diff": "compare two subjects, or one subject with another commit, target or options; --numbers runs both",
     "since": "find the JAX release that changed a program, with the pass and the line",
     "show": "print one stage, from the jaxpr to machine code",
     "report": "write an HTML file to step through the passes",

@@ -10,20 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from xla_inspect import stablehlo
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Times
 from xla_inspect.commands import child_process, command_list, question, revisions
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.diff import compare_captures
-from xla_inspect.subject import Request, is_dump, is_saved, list_call_options, read_dump, read_saved
+from xla_inspect.subject import Request, is_dump, is_saved, list_call_options, read_dump, read_saved, split_list
 from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from xla_inspect.answers import Answer
     from xla_inspect.captured import Capture
 
 _TWO = 2
+_OF_FUNCTION = {"args": "", "args_from": "", "grad": False, "vmap": 0, "static": []}
+"""The options that need a Python function, each with its default."""
 _OPTION = re.compile(r"[\w-]+=.*", re.DOTALL)
 _REVISIONS = 2
 NOW = "now"
@@ -54,6 +58,9 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     Raises:
         InspectError: The command line does not have two sides, or one of them cannot be compiled or read.
     """
+    if not options.numbers and (options.inputs != "random" or options.seed):
+        message = "--inputs and --seed are for the comparison of results; add --numbers"
+        raise InspectError(message)
     sides = find_sides(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_diff_") as folder:
         captures: list[Capture] = []
@@ -66,7 +73,14 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
                 return capture
             captures.append(capture.retold(times=Times()) if options.no_times else capture)
     captures = [*use_lines_of(options.lines_of, *captures)]
-    answer = compare_captures(captures[0], captures[1], (sides[0].name, sides[1].name))
+    names = (sides[0].name, sides[1].name)
+    answer: Answer
+    if options.numbers:
+        from xla_inspect.questions.numbers import compare_programs
+
+        answer = compare_programs(captures[0], captures[1], names, options.inputs, options.seed)
+    else:
+        answer = compare_captures(captures[0], captures[1], names)
     question.print_answers([answer], captures[1].program, options, out)
     return 0 if answer.holds else command_list.NO
 
@@ -88,8 +102,9 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         )
         raise InspectError(message)
     first, second = subjects[0], subjects[-1]
-    # A saved capture has only one target, so without `--target` it decides the target of both sides.
-    target = options.target or next((name for name in map(_find_target, subjects) if name not in {"", "unknown"}), "")
+    # A saved capture has only one target, so without `--target` it also decides that of a function on the other side.
+    captured = [name if name != "unknown" else "" for name in map(_find_target, (first, second))]
+    target = options.target or captured[0] or captured[1]
     more = tuple(word for change in options.changed for word in _read_change(change))
     if len(subjects) == _TWO:
         names = [" ".join(first), " ".join(second)]
@@ -105,7 +120,9 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
     revisions_of = [*options.rev, "", ""]
     return (
         Side(names[0], first, target, (), revisions_of[0]),
-        Side(names[1], second, options.against_target or target, more, revisions_of[1]),
+        Side(
+            names[1], second, options.against_target or options.target or captured[1] or target, more, revisions_of[1]
+        ),
     )
 
 
@@ -165,7 +182,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     # Each side runs in its own process, so that two versions of a module do not share Python's import cache.
     file = folder / "side.xla.json"
     target = ("--target", side.target) if side.target else ()
-    line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]
+    line = ["show", "--stage", "capture", "-o", str(file), *_repeat(side, options), *target, *side.more, *words]
     child_options = argparse.Namespace(
         subject=[*words], target=side.target, load_limit=options.load_limit, debug=options.debug
     )
@@ -178,7 +195,22 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     return capture
 
 
-def _repeat(options: argparse.Namespace) -> list[str]:
-    """Return the options that both sides share, as words of a command line."""
-    own = [f"--load-limit={options.load_limit}", *(["--debug"] if options.debug else [])]
-    return [*own, *list_call_options(options)]
+def _repeat(side: Side, options: argparse.Namespace) -> list[str]:
+    """Return the options of the command line that apply to a side, as words of a command line."""
+    words = [f"--{name}" for name, isset in (("debug", options.debug), ("passes", options.numbers)) if isset]
+    own = [f"--load-limit={options.load_limit}", *words]
+    # A size in `--with` replaces the shared size of the same dimension.
+    replaced = {word.removeprefix("--dim=").partition("=")[0] for word in side.more}
+    settings: dict[str, object] = {
+        "dim": [text for text in split_list(options.dim) if text.partition("=")[0] not in replaced]
+    }
+    kinds = [_is_stablehlo(words) for words in split_subjects(options.subject)]
+    # If both sides are of one kind, an option that does not apply to it is an error.
+    if len({*kinds}) > 1:
+        settings = settings | _OF_FUNCTION if _is_stablehlo(side.words) else {"dim": []}
+    return [*own, *list_call_options(argparse.Namespace(**{**vars(options), **settings}))]
+
+
+def _is_stablehlo(words: Sequence[str]) -> bool:
+    """Return whether a subject is a file with StableHLO."""
+    return words[0] != "run" and stablehlo.find_file(words[0]) is not None

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import use_lines_of
+from xla_inspect.analysis import UNREADABLE, use_lines_of
 from xla_inspect.errors import InspectError
+from xla_inspect.questions.numbers import digest_results
 from xla_inspect.questions.since import (
     ReleaseChange,
     ReleaseHistory,
@@ -177,6 +178,13 @@ class ProgramHistory:
             return ReleaseMeasure(version, versions, f"its dumps cannot be read: {error!r}"[:200])
         unknown = list_unknown(described, result)
         notes = (f"its compiler does not know the option {', '.join(unknown)}",) if unknown else ()
+        if "numbers" in {question.name for question in self.asked}:
+            self.say(f"running the module of JAX {version}")
+            try:
+                values["numbers"] = digest_results(self.capture(version))
+            # Older releases may print modules that cannot be parsed, and then the question has no answer.
+            except UNREADABLE as error:
+                notes = (*notes, f"its results are not known: {error}")
         return ReleaseMeasure(version, versions, values=values, notes=notes)
 
     def capture(self, version: str) -> Capture:
@@ -217,6 +225,7 @@ class ProgramHistory:
             kernels=totals.get("kernels"),
             collectives=totals.get("collectives"),
             code=code.digest if code else None,
+            numbers=values.get("numbers"),
             code_instructions=code.instructions if code else None,
             code_loops=code.loops.total() if code else None,
             deepest_loops=max(code.loops, default=0) if code else None,
@@ -245,8 +254,8 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
 def _tell(question: Question, measure: ReleaseMeasure) -> str:
     """Return the answer of a release to a question as text, such as `yes`, `1.5 MiB` or `12 (10 fusion, 2 copy)`."""
     value = measure.values.get(question.name)
-    if value is None:
-        return "unknown"
+    if value is None or question.name == "numbers":
+        return f"hash {value}" if value else "unknown"
     if question.name == "compiles":
         return "yes" if value else "no"
     if question.name == "memory":

@@ -40,16 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None
         help="a function whose results give the arguments' shapes",
     )
     about.add_argument("--mesh", metavar="AXES", default="", help="the device mesh, such as data=4,fsdp=64")
-    about.add_argument(
-        "--donate", metavar="ARG", action="append", default=[], help="donate an argument, by number or name; repeatable"
-    )
-    about.add_argument(
-        "--static",
-        metavar="ARG",
-        action="append",
-        default=[],
-        help="make an argument static, by number or name; repeatable",
-    )
+    for name, metavar, meaning in (
+        ("--dim", "NAME=SIZE", "the size of a dimension that a program or a model leaves open"),
+        ("--in-spec", "SPEC", "shard an argument over the mesh, as in x=P('data', None), 0=P() or params.w=P()"),
+        ("--out-spec", "SPEC", "shard the results over the mesh, as in P('data'), or one of them, as in 0=P('data')"),
+        ("--donate", "ARG", "donate an argument, by number or name"),
+        ("--static", "ARG", "make an argument static, by number or name"),
+    ):
+        about.add_argument(name, metavar=metavar, action="append", default=[], help=f"{meaning}; repeatable")
     about.add_argument("--grad", action="store_true", help="compile the gradient with respect to the first argument")
     about.add_argument("--vmap", metavar="N", type=int, default=0, help="map the function over a batch of N")
     about.add_argument(
@@ -103,12 +101,15 @@ def read_request(options: argparse.Namespace) -> Request:
         args=options.args,
         args_from=options.args_from,
         mesh=subjects.read_mesh(options.mesh),
+        in_spec=tuple(options.in_spec),
+        out_spec=tuple(options.out_spec),
         donate=subjects.split_list(options.donate),
         static=subjects.split_list(options.static),
         grad=options.grad,
         vmap=options.vmap,
         only=options.only,
         xla=subjects.read_flags(options.xla),
+        dims=subjects.read_sizes(options.dim),
         whole=getattr(options, "whole", False),
         devices=max((count_devices(name) for name in targets if name), default=1),
     )
@@ -126,13 +127,19 @@ def read_subject(request: Request, limit: float) -> Subject:
         limit: The time limit in seconds for loading and tracing the user's code; a script has none.
 
     Raises:
-        InspectError: The subject does not exist, or its arguments are missing.
+        InspectError: The subject does not exist, its arguments are missing, or an option does not apply to it.
     """
+    if request.dims or request.only:
+        _check_options(request)
     # A notebook's cell has no file, so its call is looked up before the word is read as a path.
     if call := CALLS.get(request.words[0]):
         return subjects.read_notebook_call(request, call)
     if request.whole and not request.is_script and not subjects.is_dump(request.words[0]):
         message = f"this command needs a whole script: pass run SCRIPT.py and its arguments, not {request.words[0]!r}"
+        raise InspectError(message)
+    word, has_spec = request.words[0], bool(request.in_spec or request.out_spec)
+    if has_spec and (request.is_script or subjects.is_saved(word) or subjects.is_dump(word)):
+        message = f"--in-spec and --out-spec shard a function, and {' '.join(request.words)} has its own shardings"
         raise InspectError(message)
     if request.is_script:
         # A script trains or serves for as long as it has to, so it has no time limit.
@@ -143,12 +150,30 @@ def read_subject(request: Request, limit: float) -> Subject:
     with time_limit.limited(f"loading {request.file}", request.file, limit):
         if subjects.is_saved(request.words[0]):
             return subjects.read_saved(request)
+        # Most subjects are files of Python, which need none of the code for other programs.
+        if not request.file.endswith(".py") and (program := subjects.read_stablehlo(request)):
+            return program
         if subjects.is_dump(request.words[0]):
             return subjects.read_dump(request)
         subject = subjects.read_function(request)
     # Tracing runs the user's code too, but only later, when a target is compiled.
     subject.around_tracing = lambda: time_limit.limited(f"tracing {subject.name}", request.file, limit)
     return subject
+
+
+def _check_options(request: Request) -> None:
+    """Raise `InspectError` for sizes of a subject that has none open, or a script's function if it is StableHLO."""
+    from xla_inspect import stablehlo
+
+    word = request.words[0]
+    # The text of a notebook's cell is not a path.
+    is_fixed = request.is_script or word in CALLS or subjects.is_saved(word) or subjects.is_dump(word)
+    if request.only and not is_fixed and (file := stablehlo.find_file(word)):
+        message = f"--only selects a function of a script; name one of StableHLO as in {file.name}:{request.only}"
+        raise InspectError(message)
+    if request.dims and is_fixed:
+        message = f"--dim gives a size that a StableHLO program or a model leaves open, and {request.file} is neither"
+        raise InspectError(message)
 
 
 def _explain_second(words: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from xla_inspect.commands.command_arguments import KEPT
 from xla_inspect.compilation import explain_no_assembly
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.output_file import check_output, write_file
+from xla_inspect.questions.numbers import describe_marks, numbers
 from xla_inspect.subject import Request, read_saved
 from xla_inspect.targets import USUAL, find_entry
 
@@ -51,7 +52,13 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         gaps += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
     # The report compares the memory with and without donation.
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
-    write_file(path, write_report(captures, donated, beside=beside))
+    marks = {}
+    for target, capture in captures.items() if options.numbers else ():
+        try:
+            marks[target] = describe_marks(numbers(capture))
+        except InspectError as error:
+            gaps.append(f"{target} has no marks on passes that change bits: {error}")
+    write_file(path, write_report(captures, donated, beside=beside, numbers=marks))
     out.writelines(f"{line}\n" for line in (*missing, *gaps))
     out.write(f"{path} with {path.stat().st_size:,} bytes was written; open it in a browser\n")
     return command_list.MISSING if missing else 0

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xla_inspect.dumps import ENDINGS
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_file
 
@@ -31,7 +32,7 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
         InspectError: The subject is not in a repository, or the commit or the file does not exist.
     """
     place = words[1] if words[0] == "run" and len(words) > 1 else words[0].rpartition(":")[0] or words[0]
-    is_file = place.endswith(".py")
+    is_file = place.endswith((".py", *ENDINGS))
     # A module has no path of its own, so the working folder determines its repository.
     path = Path(place).absolute() if is_file else Path.cwd() / "module"
     root = _find_root(path.parent, place)

@@ -111,7 +111,7 @@ def _check_stage(options: argparse.Namespace) -> None:
     """Raise an error if an option applies only to another stage than the requested one.
 
     Raises:
-        InspectError: `--json`, `--full`, `--kernel`, `--reasons` or `--machine` is not for this stage.
+        InspectError: An option such as `--json` or `--reasons` is not for this stage.
     """
     if options.stage != "code" and options.kernel:
         message = f"--kernel needs --stage code; the stage {options.stage} has no listings of single kernels"
@@ -120,8 +120,8 @@ def _check_stage(options: argparse.Namespace) -> None:
         option = "--json" if options.json else "--full"
         message = f"{option} needs --stage code; for a whole capture as JSON, pass --stage capture"
         raise InspectError(message)
-    if options.stage != "capture" and (options.reasons or options.machine):
-        option = "--reasons" if options.reasons else "--machine"
+    if options.stage != "capture" and (options.passes or options.reasons or options.machine):
+        option = "--passes" if options.passes else "--reasons" if options.reasons else "--machine"
         message = f"{option} needs --stage capture; without it, the stage {options.stage} is already complete"
         raise InspectError(message)
 
@@ -153,8 +153,14 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
 
 def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -> Capture:
     """Return the capture to save. Compiler messages refer to the modules after each pass, so it includes those too."""
-    capture = subject.capture(target, passes=options.reasons, reasons=options.reasons, machine=options.machine)
-    if subject.saved and ((options.reasons and not capture.log) or (options.machine and not _has_machine(capture))):
+    passes = options.passes or options.reasons
+    capture = subject.capture(target, passes=passes, reasons=options.reasons, machine=options.machine)
+    missing = (
+        (options.passes and not capture.passes)
+        or (options.reasons and not capture.log)
+        or (options.machine and not _has_machine(capture))
+    )
+    if subject.saved and missing:
         message = f"{subject.name} was saved without these contents; save a new capture of the function itself"
         raise InspectError(message)
     # The saved capture contains all call chains, so that any package's lines can be shown later.

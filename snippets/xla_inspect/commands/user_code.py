@@ -46,8 +46,13 @@ _HINTS = {
     "another target, or use another function",
     r"Unable to initialize backend|No jellyfish device|Unknown backend": "the code selects a platform that this "
     "machine does not have; remove jax_platforms from the file, since --target selects the compiler without a device",
+    "requires a non-empty mesh": "no mesh is set; pass --mesh, such as --mesh data=4, which acts as jax.set_mesh",
+    r"array axis (\d+) is partitioned (\d+) times, but the dimension size is (\d+)": r"JAX refuses such an argument or "
+    r"result, because dimension \1 has size \3, and its mesh axes have \2 devices",
+    "is incompatible with mesh_shape=": "a with_sharding_constraint does not divide a result of the program; XLA would "
+    "pad a value inside the program, but JAX cannot represent the sharding of this result",
 }
-"""The remedies for common errors, by a pattern of the error message."""
+"""The remedies for common errors, by a pattern of the message, to whose groups a remedy may refer."""
 
 _ABSENT = re.compile(
     r"operation \w*(?:cu|gpu|hip|roc|miopen)\w*\(.*\) failed"
@@ -99,7 +104,7 @@ def explain_user_error(error: BaseException, file: str) -> str:
     if _ABSENT.search(text):
         return _explain_absence(place, text)
     refusal = analysis.read_refusal(text)
-    hints = [hint for pattern, hint in _HINTS.items() if re.search(pattern, text)]
+    hints = [match.expand(hint) for pattern, hint in _HINTS.items() if (match := re.search(pattern, text))]
     hints += filter(None, [_find_shadow(error)])
     if hints or (refusal and refusal.remedy):
         return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else refusal.remedy if refusal else ''}"
@@ -115,7 +120,9 @@ def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
     """
     if _CALLED.match(text) and not has_line:
         keyword = "keyword-only" in text or "unexpected keyword" in text
-        source = "EXAMPLE_KWARGS, a dict in the file," if keyword else "EXAMPLE, a tuple in the file, or --args"
+        source = (
+            "EXAMPLE_KWARGS or ARGUMENTS, a dict in the file," if keyword else "EXAMPLE, a tuple in the file, or --args"
+        )
         return f"{source} must have the arguments of the function"
     # A subclass of a listed error has the same remedy.
     return next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), FIX)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.compilation.api import begin_capture, capture, capture_all, describe_program
+    from xla_inspect.compilation.api import JIT_OPTIONS, begin_capture, capture, capture_all, describe_program
     from xla_inspect.compilation.capture_cache import ambient_flags, hash_code, recall_text
     from xla_inspect.compilation.compiler_log import collect_log
     from xla_inspect.compilation.compiler_run import compile_lowered
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
-    from xla_inspect.compilation.meshes import make_mesh
+    from xla_inspect.compilation.meshes import make_mesh, shard
     from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
     from xla_inspect.compilation.program_capture import capture_program
     from xla_inspect.compilation.program_files import find_function, list_defined_names, list_program_members
@@ -36,6 +36,7 @@ else:
     __getattr__ = lazy_names(__name__)
 
 __all__ = [
+    "JIT_OPTIONS",
     "LEVELS",
     "MEMORY",
     "PINNED",
@@ -76,6 +77,7 @@ __all__ = [
     "read_steps",
     "recall_text",
     "run_fresh",
+    "shard",
     "sweep_dumps",
     "walk_equations",
 ]

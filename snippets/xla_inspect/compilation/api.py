@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.lowering import Program
 
 JIT_OPTIONS = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
+"""The options of `jax.jit` for static and donated arguments."""
+
 MESH_OPTIONS = ("mesh", "specs")
 
 

@@ -79,7 +79,7 @@ class Program:
     @property
     def source(self) -> str:
         """The text of the program's file, or an empty string."""
-        return self.file.read_text(encoding="utf-8") if self.file else ""
+        return self.file.read_text(encoding="utf-8", errors="replace") if self.file else ""
 
     @property
     def code_file(self) -> str:
@@ -250,13 +250,16 @@ def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ())
     start_lowering(target.kind)
     with targets.find_occasion()(object()):
         start = perf_counter()
-        stage = traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],))
-        return Lowered(stage, traced, devices, perf_counter() - start)
+        platform = PLATFORMS[target.kind]
+        stage = traced.stage.lower(lowering_platforms=(platform,))
+        return Lowered(jax_private.put_module(stage, traced.stage, platform), traced, devices, perf_counter() - start)
 
 
 def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
     start_lowering("cpu")
-    with targets.find_occasion()(object()), program.around_tracing():
+    # Programs of other frameworks have types of 64 bits.
+    types = jax.enable_x64(True) if hasattr(program.function, "is_stablehlo") else nullcontext()  # noqa: FBT003 - JAX has it so
+    with targets.find_occasion()(object()), program.around_tracing(), types:
         start = perf_counter()
         stage = program.function.trace(*args, **kwargs)
         return Traced(stage, program.project, perf_counter() - start)

@@ -118,7 +118,7 @@ def read_file(subject: str) -> dict[str, Any]:
     place, _, function = subject.rpartition(":") if not subject.endswith(".py") else (subject, "", "")
     path = Path(place)
     if not place.endswith(".py"):
-        message = f"{subject!r} is not FILE.py:FUNCTION"
+        message = f"the playground edits Python files, and {subject!r} is not FILE.py:FUNCTION"
         raise InspectError(message)
     if not path.is_file():
         message = f"no file {place}{suggest_file(path)}"

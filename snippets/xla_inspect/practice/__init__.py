@@ -20,6 +20,7 @@ from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
 from xla_inspect.practice.marking.exercise_watch import watch
 from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
 from xla_inspect.practice.marking.hints import list_exercises, show_hint, show_solution
+from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.marker import run_marking
 from xla_inspect.practice.notebook import (
     ORDINALS,
@@ -74,6 +75,7 @@ __all__ = [
     "YES",
     "Equations",
     "Forecast",
+    "Logbook",
     "Paper",
     "Prompt",
     "X",

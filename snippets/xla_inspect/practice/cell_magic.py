@@ -55,7 +55,7 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
         if _is_unwritten(submitted) or shell is None or shell.run_cell(text).success:
             verdict = mark(submitted, _sandbox())
             if verdict.verdict != UNWRITTEN:
-                Logbook().note(exercise, verdict.verdict)
+                Logbook().note(exercise, verdict.verdict, cell=True)
             report(submitted, verdict, open_paper(), cell=True)
 
 

@@ -36,7 +36,7 @@ _ALL = (
     Phase(
         "basics",
         1,
-        "Basics",
+        "Write for a compiler",
         15,
         "How do you write a program that a compiler can compile as a whole?",
         {
@@ -51,7 +51,7 @@ _ALL = (
     Phase(
         "jaxpr",
         2,
-        "Jaxpr",
+        "Read your jaxpr",
         20,
         "What does JAX record when it traces a function?",
         {
@@ -63,7 +63,7 @@ _ALL = (
     Phase(
         "hlo",
         3,
-        "HLO",
+        "Dump and read HLO",
         25,
         "What does the compiler write into its dump, and where are the fusions, layouts and constants?",
         {
@@ -77,7 +77,7 @@ _ALL = (
     Phase(
         "optimization",
         4,
-        "Optimization",
+        "Follow the passes",
         20,
         "What does the compiler change, which pass does it, and how many kernels remain?",
         {
@@ -90,7 +90,7 @@ _ALL = (
     Phase(
         "transforms",
         5,
-        "Grad and vmap",
+        "What grad and vmap add",
         15,
         "What do grad and vmap add to the jaxpr and to the kernels?",
         {

@@ -11,7 +11,18 @@ from xla_inspect.lazy_names import lazy_names
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.questions import collectives, kernels, memory, passes, recompiles, summary, why  # noqa: F401 - `load_part` finds them here
+    from xla_inspect.questions import (  # noqa: F401 - `load_part` finds them here
+        collectives,
+        kernels,
+        memory,
+        numbers,
+        passes,
+        plan,
+        recompiles,
+        summary,
+        time,
+        why,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,21 @@ QUESTIONS: Mapping[str, Question] = {
         "Collectives",
     ),
     "kernels": Question(
-        "each launch: its line, fused operations, work and least time; with --trace, its measured time",
+        "each launch: its line, fused operations, work and estimated time; with --trace, its measured time",
         ("after", "thunks", "files"),
         "Kernels",
+    ),
+    "time": Question(
+        "estimated time of a step, before it runs: its range, its lines, its kinds of work, and the limit of each",
+        ("before", "after", "code", "files"),
+        "Time",
+    ),
+    "numbers": Question(
+        "the pass that changed a result: runs the program after each pass on this CPU, with the same inputs",
+        ("before", "after", "passes", "files"),
+    ),
+    "plan": Question(
+        "search for a faster step that fits into memory, by mesh, specs, checkpoints, microbatches and donation",
     ),
     "why": Question(
         "why the compiler made two kernels, a copy, a layout or a collective, and what would change it",

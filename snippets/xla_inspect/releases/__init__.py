@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         ReleaseMeasure,
         measure_capture,
     )
+    from xla_inspect.releases.release_probe.probe_shardings import SpecError, shard_call
     from xla_inspect.releases.release_probe.probe_subject import differentiate, map_over
     from xla_inspect.releases.release_record import (
         Disagreement,
@@ -61,6 +62,7 @@ __all__ = [
     "ReleaseOutcome",
     "ReleaseSearch",
     "SetChange",
+    "SpecError",
     "adapt_figures",
     "choose_span",
     "clean_environment",
@@ -80,6 +82,7 @@ __all__ = [
     "read_probe",
     "read_releases",
     "run_probe",
+    "shard_call",
     "shorten_refusal",
     "write_release",
 ]

@@ -3,7 +3,17 @@
 The command's help lists them, so this module imports nothing.
 """
 
-QUESTION_NAMES = ("compiles", "kernels", "memory", "copies", "collectives", "code", "compile-time", "run-time")
+QUESTION_NAMES = (
+    "compiles",
+    "kernels",
+    "memory",
+    "copies",
+    "collectives",
+    "code",
+    "numbers",
+    "compile-time",
+    "run-time",
+)
 """The names of the questions whose answers are compared between releases."""
 
 COMPILE_LIMIT = 300.0

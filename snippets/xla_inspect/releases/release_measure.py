@@ -120,6 +120,7 @@ QUESTIONS: Mapping[str, Question] = {
         Question("copies", "copies in loops", _count_apart, 1, count_copies),
         Question("collectives", "collectives", _count_apart, 1, count_collectives),
         Question("code", "code", CodeSummary.distance, REWRITTEN),
+        Question("numbers", "numbers", operator.ne, 1),
         Question("compile-time", "compile", partial(measure_ratio, noise=_JITTER), 0.5),
         Question("run-time", "run", measure_ratio, 0.3),
     )

@@ -193,7 +193,9 @@ def _paths(plan: _Plan, row_of: dict[int, int], count: int) -> Iterator[str]:
     leaving = {upper for upper, _ in plan.layers.steps if upper < count}
     for node in sorted(leaving):
         row = row_of[node]
-        yield f"M{plan.middle[node]:.1f} {_end(plan, node, row):.1f}V{plan.bottom[row]:.1f}"
+        # The edge starts below the labels, so that it crosses none of them.
+        start = _end(plan, node, row) + LINE * len(plan.labels[node])
+        yield f"M{plan.middle[node]:.1f} {start:.1f}V{plan.bottom[row]:.1f}"
     for upper, lower in plan.layers.steps:
         x, y = plan.middle[upper], plan.bottom[row_of[upper]]
         to, end = plan.middle[lower], plan.top[row_of[lower]]

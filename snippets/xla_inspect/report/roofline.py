@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Hardware, Roof
 
 # CSS pixels: the column of a phone, and the space around the drawing for its numbers.
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 352, 236, 48, 6, 14, 32
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 352, 250, 48, 6, 28, 32
 LINE = 12
 TICKS = 6
 FEW = 8
@@ -122,6 +122,7 @@ def _axes(across: Scale, up: Scale) -> Iterator[str]:
         f'<text class="soft" x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end">'
         "operations per byte of main memory</text>"
     )
+    yield '<text class="soft" x="0" y="10">model: operations per second, at most</text>'
 
 
 def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> Iterator[str]:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import ALLOCATION_KINDS, find_peak, parse_buffers, parse_live_ranges, place_buffers
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.targets import title
+from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Placement
     from xla_inspect.captured import Capture
 
 WIDTH, HEIGHT, GAP = 360, 200, 3
-# The room that a label needs, in CSS pixels: the height of its line and the width of a letter; and in letters.
+# The space above the boxes, in which a hovered or focused box shows its full name.
+HEAD = 13
+# The height of a label's line and the width of a letter in CSS pixels, and the number of letters of the shortest label.
 LINE, LETTER, SHORTEST = 11, 5.6, 4
 
 
@@ -59,7 +62,7 @@ def draw_timeline(capture: Capture) -> str:
     key = "".join(f'<span class="key {kind}">{kind}</span>' for kind in kinds)
     boxes.append(f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/>')
     caption = f"{key}{html.escape(label)} (dashed line), where values that share memory are counted once."
-    return figure("timeline", svg("".join(boxes), label, (WIDTH, round(bottom))), caption)
+    return figure("timeline", svg("".join(boxes), label, (0, -HEAD, WIDTH, round(bottom) + HEAD)), caption)
 
 
 def _box(placement: Placement, top: float, scale: float, step: float, end: int) -> str:
@@ -68,13 +71,14 @@ def _box(placement: Placement, top: float, scale: float, step: float, end: int) 
     x, y = first * step, top + placement.offset * scale
     width, height = max((last - first) * step - 1, 2), max(placement.size * scale, 3)
     name = html.escape(placement.instruction)
-    text, room = "", int((width - 4) / LETTER)
-    if height >= LINE and room >= SHORTEST:
-        # The end of a name has the number that distinguishes instructions of one kind.
-        tail = placement.instruction if len(placement.instruction) <= room else f"…{placement.instruction[1 - room :]}"
-        text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{html.escape(tail)}</text>'
+    text, letters = "", int((width - 4) / LETTER)
+    if height >= LINE and letters >= SHORTEST:
+        label = html.escape(shorten(placement.instruction, letters))
+        text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{label}</text>'
+    if not text or len(placement.instruction) > letters:
+        text += f'<text class="whole" x="0" y="-4">{name}</text>'
     tooltip = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
     return (
-        f'<g class="{placement.kind}"><title>{tooltip}</title>'
+        f'<g class="{placement.kind}" tabindex="-1"><title>{tooltip}</title>'
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>{text}</g>'
     )

@@ -115,7 +115,7 @@ def show_passes(capture: Capture) -> str:
         else:
             silent.append(name)
         module = after
-    listing = markdown.table(["pass", "what it did", "instructions"], rows, numbers=[2])
+    listing = markdown.table(["pass", "what it did", "instructions (fusion bodies included)"], rows, numbers=[2])
     if len(rows) > SHORT:
         listing = markdown.fold(f"All {len(rows)} passes that changed the text of the module", listing)
     if silent:

@@ -27,6 +27,14 @@ def test_a_long_command_is_folded_with_options_next_to_their_values() -> None:
     assert any("--apart mean,var" in line for line in lines)
 
 
+def test_a_folded_command_keeps_quotes_inside_of_a_word() -> None:
+    words = ["xla-inspect", "numbers", "--in-spec", "x=P('data', None)", "model.py:train", "--mesh", "data=4", "a" * 40]
+    lines = fold_command(shlex.join(words), 60)
+    assert len(lines) > 1
+    assert shlex.split("\n".join(lines).replace("\\\n", "")) == words
+    assert fold_command("say it\\'s\\ so 'and' on", 16) == ["say it\\'s\\ so \\", "  'and' on"]
+
+
 @pytest.mark.parametrize("command", ["xla-inspect why 'open", "x" * 90])
 def test_a_command_that_cannot_be_folded_stays_whole(command: str) -> None:
     assert fold_command(command, 78) == [command]

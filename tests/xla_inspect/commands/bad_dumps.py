@@ -69,9 +69,13 @@ DUMPS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "a folder of a folder": (_write("d/a/b/notes.md", "hello"), "d", "and none that XLA dumped"),
     "an empty file": (_write("d.txt", ""), "d.txt", "d.txt is empty"),
     "a file of words": (_write("d.txt", "some words\n"), "d.txt", "d.txt is a text without an HLO module"),
-    "a binary file": (_write("d.bin", bytes(range(256))), "d.bin", "d.bin is binary, and no HloProto"),
+    "a binary file": (_write("d.bin", bytes(range(256))), "d.bin", "d.bin is a binary file of an unknown kind"),
     "a protobuf of another kind": (_write("d.pb", bytes(range(200, 256))), "d.pb", "d.pb"),
-    "StableHLO": (_write("d.mlir", "module @f {\n  func.func @main() {"), "d.mlir", "is MLIR, as StableHLO is"),
+    "StableHLO cut off": (
+        _write("d.mlir", "module @f {\n  func.func @main() {"),
+        "d.mlir",
+        "d.mlir:2:20: expected operation name in quotes",
+    ),
     "a module cut off": (_write("d.hlo", MODULE.format("f")[:60]), "d.hlo", "d.hlo: line "),
     "a module that makes no sense": (
         lambda folder: write_module(folder / "d", text="HloModule f\n\nENTRY %main {\n  %x = f32[ add(\n}\n"),
@@ -79,6 +83,11 @@ DUMPS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "module_0001.f.cpu_after_optimizations.txt: line ",
     ),
     "a module of zeros": (lambda folder: write_module(folder / "d", text="\0" * 50), "d", "holds no text"),
+    "a model in an archive": (
+        lambda folder: _write_zip(folder, "d.keras"),
+        "d.keras",
+        "d.keras is a Keras model; load it",
+    ),
     "a zip that climbs out": (_write_zip, "d.zip", "d.zip holds no file"),
     "a zip with an absolute path": (lambda folder: _write_zip(folder, member="/out.txt"), "d.zip", "holds no file"),
     "a zip that is none": (_write("d.zip", "PK\x03\x04 and words"), "d.zip", "d.zip cannot be read"),

@@ -72,6 +72,32 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "no devices": (["m.py:f", "--target", "h100:0"], "the part after the colon must be"),
     "a mesh without sizes": (["m.py:f", "--mesh", "data"], "write the axes with their sizes"),
     "a mesh of more devices": (["m.py:f", "--mesh", "data=4", "--target", "cpu:8"], "takes 4 devices"),
+    "a spec without a mesh": (["m.py:f", "--in-spec", "x=P('data')"], "needs a mesh; pass --mesh too"),
+    "a spec that is not Python": (["m.py:f", "--mesh", "data=4", "--in-spec", "x=P('data'"], "is no spec; write one"),
+    "a spec that is a call": (
+        ["m.py:f", "--mesh", "data=4", "--in-spec", "x=P(open('m.py'))"],
+        "is no spec; write one",
+    ),
+    "a spec that is empty": (["m.py:f", "--mesh", "data=4", "--out-spec", ""], "is no spec; write one"),
+    "a misspelled axis": (["m.py:f", "--mesh", "data=4", "--in-spec", "x=P('dat')"], "dat of P('dat',) is not found"),
+    "an axis twice": (
+        ["m.py:f", "--mesh", "data=4", "--in-spec", "x=P('data', 'data')"],
+        "duplicate entries for `data`",
+    ),
+    "a spec that is too long": (
+        ["m.py:f", "--mesh", "data=4", "--in-spec", "P(None, None, 'data')"],
+        "has more entries",
+    ),
+    "a spec of no argument": (["m.py:f", "--mesh", "data=4", "--in-spec", "y=P('data')"], "there is no 'y', only x"),
+    "a spec that does not divide": (
+        ["m.py:f", "--mesh", "data=3", "--in-spec", "x=P('data')"],
+        "for x: NamedSharding",
+    ),
+    "a result that is not divisible": (
+        ["m.py:f", "--mesh", "a=3,b=2", "--out-spec", "P(None, ('a', 'b'))"],
+        "array axis 1 is partitioned 6 times, but the dimension size is 4",
+    ),
+    "a spec of a saved capture": (["bad.json", "--in-spec", "P()"], "bad.json has its own shardings"),
     "shapes that are none": (["m.py:f", "--args", "f32[4"], "this is no shape such as"),
     "a type that is none": (["m.py:f", "--args", "floaty[4]"], "JAX has no type 'floaty'"),
     "donates what is not there": (["m.py:f", "--donate", "7"], "donate_argnums=(7,)"),

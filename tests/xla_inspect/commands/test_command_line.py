@@ -81,6 +81,19 @@ def test_a_report_contains_code_and_reasons_by_default(tmp_path: Path) -> None:
     assert len({*sizes}) == 3
 
 
+def test_a_report_marks_the_passes_that_change_bits_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, file = tmp_path / "report.html", tmp_path / "model.py"
+    file.write_text("import jax.numpy as jnp\ndef double(x): return x * 2\n", encoding="utf-8")
+    options = ["--args", "f32[8]", "--target", "cpu", "--no-machine", "--no-reasons", "--numbers", "-o", str(path)]
+    assert command_line.run_here(["report", f"{file}:double", *options]) == 0
+    assert '"numbers":{"note":"double on CPU: no pass changes a bit' in path.read_text(encoding="utf-8")
+    options[1] = "f32[1073741824]"
+    assert command_line.run_here(["report", f"{file}:double", *options, "--force"]) == 0
+    assert "cpu has no marks on passes that change bits: the inputs have 4 GiB" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("all_targets")
 def test_a_report_lists_parts_that_the_compiler_did_not_give(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax.sharding import Mesh, NamedSharding
 
 from xla_inspect.commands import command_line, diff
+from xla_inspect.targets import find_target
 
 ACT = "import jax.numpy as jnp\ndef act(x):\n    return {}\n"
 TRAIN = """import jax, jax.numpy as jnp
@@ -39,6 +45,45 @@ def test_a_commit_is_compared_with_the_files_as_they_are(project: Path, capsys: 
     # Neither the index nor anything else of git's is written, and no file of the checkout.
     assert {path: path.read_bytes() for path in (project / ".git").rglob("*") if path.is_file()} == before
     assert (project / "helper.py").read_text(encoding="utf-8") == ACT.format("jnp.sort(jnp.sin(x))")
+
+
+def test_the_results_of_a_commit_are_compared_on_the_same_inputs(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "helper.py").write_text(ACT.format("jnp.cos(x)"), encoding="utf-8")
+    assert command_line.main(["diff", "train.py:step", "--rev", "HEAD", "--numbers", "--seed", "1"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith("step, HEAD -> now: the results differ (relative error ")
+    assert (
+        "They diverge already before the passes, at sine (helper.py:3) in HEAD and at cosine (helper.py:3) in now."
+        in text
+    )
+    assert "random numbers with seed 1" in text
+
+
+def lost_rounding(x: jax.Array) -> jax.Array:
+    return x - x.astype(jnp.bfloat16).astype(jnp.float32)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_a_text_dump_for_a_cpu_is_compared_with_a_binary_dump_for_a_gpu(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dumps = []
+    for target, form in (("cpu", "text"), ("h100", "proto")):
+        mesh = Mesh(np.array(find_target(target).devices()[:1]), ("i",))
+        argument = jax.ShapeDtypeStruct((8, 128), jnp.float32, sharding=NamedSharding(mesh, jax.P()))
+        dumps.append(str(tmp_path / target))
+        options = {"xla_dump_to": dumps[-1], f"xla_dump_hlo_as_{form}": True, "xla_dump_hlo_pass_re": ".*"}
+        jax.jit(lost_rounding).lower(argument).compile(compiler_options=options)
+    assert command_line.main(["diff", *dumps, "--numbers", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["left_step"], answer["right_step"]["passes"]) == (
+        None,
+        ["float_normalization/simplify-fp-conversions"],
+    )
+    assert "test_diff.py:" in answer["right_step"]["origin"]["where"]
+    assert (answer["left"]["target"], answer["right"]["target"]) == ("cpu", "h100")
 
 
 @pytest.mark.usefixtures("project")
@@ -105,6 +150,7 @@ def test_the_command_line_selects_the_two_sides(words: str, first: diff.Side, ri
         (["gone.py:step", "--rev", "HEAD"], "this commit has no gone.py"),
         (["/gone.py:step", "--rev", "HEAD"], "not in a git repository"),
         (["train.py:gone", "--rev", "HEAD"], "no comparison, because HEAD failed"),
+        (["train.py:step", "--rev", "HEAD", "--seed", "1"], "for the comparison of results; add --numbers"),
         (["train.py:step", "--with", "xla"], "pass an option of XLA with its value"),
     ],
 )

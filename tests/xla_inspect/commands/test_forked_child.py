@@ -59,7 +59,13 @@ def test_the_users_file_cannot_tell_a_copy_from_a_new_process(tmp_path: Path) ->
     for kind in ("new", "copy"):
         command = [sys.executable, "-c", COMMAND, kind, "memory", "model.py:step", "--target", "cpu"]
         result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        results.append((result.returncode, result.stdout, result.stderr.replace(", ", "\n").splitlines()))
+        results.append(
+            (
+                result.returncode,
+                result.stdout,
+                result.stderr.replace("loading model.py ...\n", "").replace(", ", "\n").splitlines(),
+            )
+        )
     new, copied = results
     assert [*set(copied[2]) ^ set(new[2])] == []
     assert copied == new

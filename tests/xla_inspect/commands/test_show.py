@@ -51,6 +51,7 @@ def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFi
         ("kernels", "--full", "--full needs --stage code"),
         ("after", "--kernel=fusion", "--kernel needs --stage code"),
         ("after", "--reasons", "--reasons needs --stage capture"),
+        ("after", "--passes", "--passes needs --stage capture"),
         ("code", "--machine", "--machine needs --stage capture; without it, the stage code is already complete"),
     ],
 )

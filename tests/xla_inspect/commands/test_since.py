@@ -6,7 +6,9 @@ The project's own environment plays each release; for an older one, a pass is di
 from __future__ import annotations
 
 import json
+import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +43,19 @@ EXAMPLE = (jax.ShapeDtypeStruct((32, 16), f32), jax.ShapeDtypeStruct((8, 32), f3
 """
 
 
+def probe(
+    lacking: str,
+    environment: Environment,
+    tasks: Tasks,
+    *,
+    flags: dict[str, str],
+    **others: Any,  # noqa: ANN401 - as they are
+) -> Iterator[Any]:
+    """Compile as `run_probe` does, without a pass in the older releases."""
+    older = {} if environment.version >= "0.92.0" else {"xla_disable_hlo_passes": lacking}
+    return run_probe(environment, tasks, flags={**flags, **older}, **others)
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a program, and four releases: the last two fuse, and the second cannot be installed."""
@@ -54,13 +69,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             raise ReleaseError(message)
         return make_here(version, tmp_path / "releases" / version)
 
-    def probe(environment: Environment, tasks: Tasks, *, flags: dict[str, str], **others: Any) -> Iterator[Any]:  # noqa: ANN401 - as they are
-        older = {} if environment.version >= "0.92.0" else {"xla_disable_hlo_passes": "fusion"}
-        return run_probe(environment, tasks, flags={**flags, **older}, **others)
-
     monkeypatch.setattr(since, "list_releases", lambda: RELEASES)
     monkeypatch.setattr(program_history, "make_environment", make)
-    monkeypatch.setattr(program_history, "run_probe", probe)
+    monkeypatch.setattr(program_history, "run_probe", partial(probe, "fusion"))
     return tmp_path
 
 
@@ -81,6 +92,20 @@ def test_release_pass_and_line_are_reported_and_saved(project: Path, capsys: pyt
     assert "```diff" in issue
     assert "| jax | 0.90.0 | 0.92.0 |" in issue
     assert sorted(path.name for path in project.iterdir() if path.suffix) == ["found.html", "found.md", "step.py"]
+
+
+def test_a_release_that_changes_results_is_reported_with_its_pass_and_the_size(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "step.py").write_text(PROGRAM.replace("(32, 16)", "(256, 256)").replace("(8, 32)", "(256, 256)"))
+    monkeypatch.setattr(program_history, "run_probe", partial(probe, "dot-library-rewriter"))
+    words = ["since", "step.py:step", "--from", "0.90.0", "--to", "0.92.0", "--ask", "numbers"]
+    assert command_line.main(words) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "the first release with a change is 0.92.0: numbers (hash " in text
+    assert "The results of the two releases differ from `dot-library-rewriter` on." in text
+    assert "The line is step.py:5" in text
+    assert re.search(r"Result 0: relative error \S+e-0[67], absolute", text)
 
 
 def test_a_program_that_no_release_changed_raises_no_alarm(

@@ -59,7 +59,7 @@ def nothing(x):
     return jnp.maximum(halves, halves)[::-1][::-1]
 """,
     "transforms/hessian_vector": """
-def curve(x, v):
+def multiply_by_hessian(x, v):
     return jax.grad(lambda x: jnp.vdot(jax.grad(energy)(x), v))(x)
 """,
     "capstone/model": """

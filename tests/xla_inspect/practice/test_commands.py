@@ -167,7 +167,7 @@ def test_a_command_in_a_terminal_prints_the_same_text_in_color(tmp_path: Path) -
     os.close(ours)
     assert process.wait(timeout=60) == 0
     text = output.decode().replace("\r\n", "\n")
-    assert "\x1b[1;36mPhase 2 of 5: Jaxpr (20 minutes)\x1b[0m" in text
+    assert "\x1b[1;36mPhase 2 of 5: Read your jaxpr (20 minutes)\x1b[0m" in text
     plain = re.sub(r"\x1b\[[\d;]*m", "", text)
     model = jax.make_jaxpr(models.mlp)(models.PARAMS, models.X).pretty_print(use_color=False)
     assert "".join(f"    {line}\n" for line in model.splitlines()) in plain

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from planting import BY_KEY
+from planting import BY_KEY, solve
 
 from xla_inspect.errors import InspectError
 from xla_inspect.practice.marking import hints
@@ -63,6 +64,16 @@ def test_the_list_shows_every_exercise_its_state_and_the_next_one(folder: Path) 
     assert f"] 1 of {len(EXERCISES)} " in output
     assert "Continue with " in output
     assert "--watch basics/gradient" in output
+
+
+def test_the_list_shows_a_restored_original_file_as_changed(folder: Path) -> None:
+    solve(folder)
+    exercise = replace(BY_KEY["basics/mlp"], folder=folder)
+    Logbook(folder).note(exercise, RIGHT)
+    assert " right basics/mlp " in say(hints.list_exercises, folder)
+    shutil.copy(BY_KEY["basics/mlp"].file, exercise.file)
+    output = say(hints.list_exercises, folder)
+    assert (" changed basics/mlp " in output, "] 0 of " in output, "--watch basics/mlp" in output) == (True,) * 3
 
 
 def test_the_list_gives_next_steps_when_all_are_right(folder: Path) -> None:

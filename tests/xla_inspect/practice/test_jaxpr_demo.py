@@ -10,6 +10,9 @@ import pytest
 from xla_inspect import capture, jaxpr_demo
 from xla_inspect.practice import models
 from xla_inspect.practice.equations import Equations
+from xla_inspect.practice.marking.exercises import find_exercises
+from xla_inspect.practice.marking.logbook import Logbook
+from xla_inspect.practice.marking.verdict import RIGHT
 
 
 @pytest.mark.parametrize(("arguments", "phases"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
@@ -17,7 +20,20 @@ def test_the_requested_phases_are_shown(
     arguments: list[str], phases: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert jaxpr_demo.main(arguments) == 0
-    assert re.findall(r"^Phase (\d) of 5", capsys.readouterr().out, re.MULTILINE) == phases
+    out = capsys.readouterr().out
+    assert re.findall(r"^Phase (\d) of 5", out, re.MULTILINE) == phases
+    pointer = "This command shows it:\n\n    uv run python -m xla_inspect.jaxpr_demo --phase 5\n"
+    assert out.rstrip().endswith(pointer.rstrip()) == (phases == ["2"])
+
+
+def test_phase_5_follows_phase_2_once_the_exercises_of_phase_5_are_done(capsys: pytest.CaptureFixture[str]) -> None:
+    first, *others = find_exercises("transforms")
+    for exercise in others:
+        Logbook().note(exercise, RIGHT)
+    for phases in (["2"], ["2", "5"]):
+        assert jaxpr_demo.main([]) == 0
+        assert re.findall(r"^Phase (\d) of 5", capsys.readouterr().out, re.MULTILINE) == phases
+        Logbook().note(first, RIGHT)
 
 
 def test_the_jaxprs_are_those_of_jax(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,25 @@ def test_a_right_exercise_stays_right_until_it_is_marked_wrong(tmp_path: Path) -
     assert (Logbook(tmp_path).is_right(MLP), Logbook(tmp_path).is_right(DONATE)) == (True, False)
     Logbook(tmp_path).note(MLP, WRONG)
     assert not Logbook(tmp_path).is_right(MLP)
+
+
+def test_a_changed_file_is_not_right_until_its_right_text_is_restored(folder: Path) -> None:
+    logbook, exercise = Logbook(folder), replace(MLP, folder=folder)
+    original = exercise.file.read_text(encoding="utf-8")
+    logbook.note(exercise, RIGHT)
+    exercise.file.write_text(f"{original}\n", encoding="utf-8")
+    assert (logbook.find_state(exercise), logbook.is_right(exercise)) == ("changed", False)
+    exercise.file.write_text(original, encoding="utf-8")
+    assert logbook.is_right(exercise)
+    exercise.file.unlink()
+    assert not logbook.is_right(exercise)
+
+
+def test_an_exercise_with_a_right_cell_is_right_whatever_its_file_contains(folder: Path) -> None:
+    logbook, exercise = Logbook(folder), replace(MLP, folder=folder)
+    logbook.note(exercise, RIGHT, cell=True)
+    exercise.file.write_text("", encoding="utf-8")
+    assert logbook.is_right(exercise)
 
 
 def test_hints_and_marks_of_an_exercise_do_not_disturb_each_other(tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--check",), (("all",), None)),
+        (("--check",), ((), None)),
+        (("--check", "basics/mlp", "jaxpr/follow"), (("basics/mlp", "jaxpr/follow"), None)),
         (("--check", "hlo/donate"), (("hlo/donate",), None)),
         (("--check", "hlo", "--exercises", "mine"), (("hlo",), Path("mine"))),
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import wrong_answers
 import wrong_answers_late
+import wrong_inputs
 from planting import BY_KEY, plant, solve
 from right_answers import RIGHT
 from wrong_answers import Wrong
@@ -81,7 +82,7 @@ def test_a_right_answer_that_is_not_the_solution_is_right_too(key: str, sandbox:
     assert verdict.verdict == "right"
 
 
-WRONG = (*wrong_answers.WRONG, *wrong_answers_late.WRONG)
+WRONG = (*wrong_answers.WRONG, *wrong_answers_late.WRONG, *wrong_inputs.WRONG)
 
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")

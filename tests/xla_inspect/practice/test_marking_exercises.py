@@ -58,6 +58,7 @@ def test_the_registry_lists_every_file_and_every_solution() -> None:
 def test_an_exercise_has_a_title_a_task_a_place_to_write_and_three_hints_that_grow(exercise: Exercise) -> None:
     assert re.fullmatch(r"[A-Z][^.?]*[.?]", exercise.title)
     assert len(exercise.task) > 200
+    assert {"import jax", "import jax.numpy as jnp"} <= {*exercise.text.splitlines()}
     assert exercise.places != ()
     assert len(exercise.hints) == 3
     assert len(set(exercise.hints)) == 3

@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.long("otherwise each exercise is marked with its solution")
 
+HEADER = "def multiply_by_hessian"
 
-def try_out(sandbox: Sandbox, folder: Path, curve: str, before: str = "") -> tuple[ExerciseVerdict, str]:
-    """Mark an exercise with this body of `curve`, and return the verdict and the last remark."""
-    body = "\n".join(f"    {line}" for line in curve.splitlines())
-    verdict = mark(plant("transforms/hessian_vector", folder, f"{before}\ndef curve(x, v):\n{body}\n"), sandbox)
+
+def try_out(sandbox: Sandbox, folder: Path, body: str, before: str = "") -> tuple[ExerciseVerdict, str]:
+    """Mark an exercise with this body of `multiply_by_hessian`, and return the verdict and the last remark."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    answer = f"{before}\n{HEADER}(x, v):\n{lines}\n"
+    verdict = mark(plant("transforms/hessian_vector", folder, answer), sandbox)
     assert not any("Traceback" in text for remark in verdict.remarks for text in (remark.text, *remark.lines))
     return verdict, verdict.remarks[-1].text if verdict.remarks else ""
 
@@ -46,7 +49,7 @@ def test_invalid_python_is_reported_with_its_place(sandbox: Sandbox, tmp_path: P
     assert verdict.remarks[0].lines == ("def other(x:", " " * 9 + "^")
 
 
-# What a file does: the body of `curve`, what stands before it, the line that is named, and what is said of it.
+# The body of `multiply_by_hessian`, the code before it, a part of the reported line, and a part of the message.
 TROUBLES = {
     "raises": ("return jnp.sum(x) @ missing", "", "@ missing", "NameError: name 'missing' is not defined"),
     "branches on a value": (
@@ -55,9 +58,9 @@ TROUBLES = {
         "if x[0] > 0",
         "TracerBoolConversionError: Attempted boolean conversion",
     ),
-    "returns nothing": ("x + v", "", "def curve", "it returns None (is a `return` missing?) instead of f32[64]"),
-    "returns two": ("return (x, v)", "", "def curve", "it returns (f32[64], f32[64]) instead of f32[64]"),
-    "returns another shape": ("return x[:3]", "", "def curve", "it returns f32[3] instead of f32[64]"),
+    "returns nothing": ("x + v", "", HEADER, "it returns None (is a `return` missing?) instead of f32[64]"),
+    "returns two": ("return (x, v)", "", HEADER, "it returns (f32[64], f32[64]) instead of f32[64]"),
+    "returns another shape": ("return x[:3]", "", HEADER, "it returns f32[3] instead of f32[64]"),
     "returns a text": ("return 'x'", "", "", "'str'"),
     "exits": (
         "return x",
@@ -77,15 +80,15 @@ TROUBLES = {
         "if len(x):\n    return x\nelse:\n    return v\nraise NotImplementedError",
         "",
         "raise NotImplementedError",
-        "still raises below your code in `curve`; delete it",
+        "still raises below your code in `multiply_by_hessian`; delete it",
     ),
 }
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_an_error_is_reported_with_its_line_and_shortened(trouble: str, sandbox: Sandbox, tmp_path: Path) -> None:
-    curve, before, line, what = TROUBLES[trouble]
-    verdict, message = try_out(sandbox, tmp_path, curve, before)
+    body, before, line, what = TROUBLES[trouble]
+    verdict, message = try_out(sandbox, tmp_path, body, before)
     assert (verdict.verdict, what in message) == ("wrong", True), message
     assert message.startswith(line_of(tmp_path, line) if line else tmp_path.as_posix())
     assert len(message) < 700
@@ -103,7 +106,7 @@ def test_an_endless_loop_is_reported_with_its_line_and_the_next_file_runs(tmp_pa
 
 
 def test_printed_output_of_a_file_is_reported_with_its_lines(sandbox: Sandbox, tmp_path: Path) -> None:
-    answer = BY_KEY["transforms/hessian_vector"].solution_text.partition("def curve")[2].partition('"""\n')[2]
+    answer = BY_KEY["transforms/hessian_vector"].solution_text.partition(HEADER)[2].partition('"""\n')[2]
     noisy = 'print("tracing", x.shape)\n' + "\n".join(line.removeprefix("    ") for line in answer.splitlines())
     verdict, _ = try_out(
         sandbox, tmp_path, noisy, before='print("{\\"verdict\\": \\"right\\"}")\nimport os\nos.write(1, b"x\\n")'
@@ -145,9 +148,9 @@ def test_an_unchanged_process_is_reused_for_the_next_file(sandbox: Sandbox, tmp_
 
 
 def test_wrong_parameters_are_reported_with_the_line_of_the_function(sandbox: Sandbox, tmp_path: Path) -> None:
-    for at, text in enumerate(("def curve(x): return x", "@jax.jit\ndef curve(x): return x", "def curve(x, v, w): x")):
+    for at, text in enumerate((f"{HEADER}(x): return x", f"@jax.jit\n{HEADER}(x): return x", f"{HEADER}(x, v, w): x")):
         exercise = plant("transforms/hessian_vector", tmp_path / str(at), text)
-        number = next(n for n, line in enumerate(exercise.text.splitlines(), 1) if line.startswith("def curve"))
+        number = next(n for n, line in enumerate(exercise.text.splitlines(), 1) if line.startswith(HEADER))
         message = mark(exercise, sandbox).remarks[-1].text
         assert message.startswith(f"{exercise.file.as_posix()}:{number}: TypeError: "), message
         assert "positional argument" in message
@@ -161,8 +164,9 @@ def test_settings_of_the_shell_do_not_affect_the_exercises(tmp_path: Path, monke
 
 
 def test_a_removed_function_is_requested_by_name(sandbox: Sandbox, tmp_path: Path) -> None:
-    exercise = plant("transforms/hessian_vector", tmp_path, "curve = 3")
-    assert mark(exercise, sandbox).remarks[0].text.endswith("no longer has a function `curve`, which the check calls")
+    exercise = plant("transforms/hessian_vector", tmp_path, "multiply_by_hessian = 3")
+    message = mark(exercise, sandbox).remarks[0].text
+    assert message.endswith("no longer has a function `multiply_by_hessian`, which the check calls")
 
 
 def test_an_answer_of_another_type_is_reported_with_its_line(sandbox: Sandbox, tmp_path: Path) -> None:

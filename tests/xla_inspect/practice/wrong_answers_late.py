@@ -119,7 +119,7 @@ def norms(params, xs, ys):
         "transforms/hessian_vector",
         "the whole matrix",
         """
-def curve(x, v):
+def multiply_by_hessian(x, v):
     return jax.hessian(energy)(x) @ v
 """,
         "values of the jaxpr have as many numbers as the matrix, 4,096",
@@ -129,7 +129,7 @@ def curve(x, v):
         "transforms/hessian_vector",
         "a derivative for each column, written out",
         """
-def curve(x, v):
+def multiply_by_hessian(x, v):
     one = [jnp.zeros_like(x).at[at].set(1.0) for at in range(len(x))]
     columns = [jax.jvp(jax.grad(energy), (x,), (each,))[1] for each in one]
     return sum(column * each for column, each in zip(columns, v))
@@ -141,7 +141,7 @@ def curve(x, v):
         "transforms/hessian_vector",
         "a derivative for each column, one after the other",
         """
-def curve(x, v):
+def multiply_by_hessian(x, v):
     def column(at):
         return jax.jvp(jax.grad(energy), (x,), (jnp.zeros_like(x).at[at].set(1.0),))[1] @ v
 
@@ -154,7 +154,7 @@ def curve(x, v):
         "transforms/hessian_vector",
         "the matrix in halves",
         """
-def curve(x, v):
+def multiply_by_hessian(x, v):
     def part(at):
         column = lambda at: jax.jvp(jax.grad(energy), (x,), (jnp.zeros_like(x).at[at].set(1.0),))[1] @ v
         return jax.vmap(column)(at)

@@ -11,7 +11,7 @@ import pytest
 from IPython.lib.pretty import pretty
 from jsonschema import Draft202012Validator
 
-from xla_inspect import capture, collectives, compare, kernels, memory, passes, summary, why
+from xla_inspect import capture, collectives, compare, diff_numbers, kernels, memory, numbers, passes, summary, why
 from xla_inspect.answers import describe_json, write_json
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.why import OpenQuestions, Why
@@ -47,8 +47,10 @@ def test_each_question_accepts_a_function_and_a_capture() -> None:
 ANSWERS: dict[str, Callable[[], Answer]] = {
     "collectives": lambda: collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),)),
     "compare": lambda: compare(capture(layer, X, passes=False), capture(jnp.sort, X, passes=False)),
+    "diff_numbers": lambda: diff_numbers(capture(layer, X), capture(lambda x: layer(x) * 2, X)),
     "kernels": lambda: kernels(layer, X),
     "memory": lambda: memory(layer, X),
+    "numbers": lambda: numbers(layer, X),
     "passes": lambda: passes(layer, X),
     "summary": lambda: summary(layer, X, targets=["cpu"]),
 }

@@ -14,7 +14,7 @@ from xla_inspect import capture
 from xla_inspect.analysis import find_difference, list_kernels
 from xla_inspect.process import list_below
 from xla_inspect.releases import QUESTIONS, measure_capture, probe_run, read_probe, run_probe
-from xla_inspect.subject import ReleaseTask, Request, load_file
+from xla_inspect.subject import ReleaseTask, Request, load_file, read_function
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are found by path
 
@@ -156,3 +156,24 @@ def test_the_probe_runs_alone_on_an_old_python() -> None:
         modules += [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
         others = {str(name).partition(".")[0] for name in modules} - sys.stdlib_module_names - {"__future__"}
         assert others <= {"jax", "numpy"}, path.name
+
+
+SPECS = {"mesh": {"data": 4}, "in_spec": ("w=P(None, 'data')", "x=P('data')"), "out_spec": ("P('data')",)}
+
+
+def test_the_probe_shards_the_arguments_and_results_as_a_capture_does(file: Path, tmp_path: Path) -> None:
+    request = Request((f"{file}:step",), grad=True, **SPECS)
+    task = ReleaseTask(request, "cpu")
+    here = make_here("0.1.0", tmp_path)
+    described = task.describe(here, tmp_path / "task")
+    ((_, result),) = run_probe(here, [described], flags=task.flags, paths=task.paths)
+    layout = read_probe(described, result, {}).module.entry_computation_layout
+    assert layout == read_function(request).capture("cpu").module.entry_computation_layout
+    assert layout == "{(f32[32,4]{1,0}, f32[2,32]{1,0})->f32[8,16]{1,0}}"
+
+
+def test_the_probe_reports_a_spec_that_does_not_divide(file: Path, tmp_path: Path) -> None:
+    task = ReleaseTask(Request((f"{file}:step",), mesh={"data": 5}, in_spec=("x=P('data')",)), "cpu")
+    here = make_here("0.1.0", tmp_path)
+    ((_, result),) = run_probe(here, [task.describe(here, tmp_path / "task")], flags=task.flags, paths=task.paths)
+    assert "axis 0 is partitioned 5 times, but the dimension size is 8" in result["failed"]

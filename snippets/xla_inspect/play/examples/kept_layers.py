@@ -1,4 +1,4 @@
-"""Which values does the gradient store for the backward pass? Recompute half of them."""
+"""Recompute half of the values that the gradient stores for the backward pass. Which values does it store?"""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Why does a lookup need a matmul? Look up the rows without any arithmetic."""
+"""Look up the rows without any arithmetic. Why does the lookup need a matmul?"""
 
 import jax
 import jax.numpy as jnp

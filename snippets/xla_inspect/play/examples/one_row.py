@@ -1,4 +1,4 @@
-"""Why does writing one row read and write the whole cache? Touch only that row."""
+"""Touch only one row of the cache. Why does the program read and write the whole cache?"""
 
 import jax
 import jax.numpy as jnp

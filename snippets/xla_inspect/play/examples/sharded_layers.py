@@ -1,4 +1,4 @@
-"""What do the eight devices exchange? Shard the weights so that they exchange less."""
+"""Shard the weights so that the eight devices exchange less. Which values do the devices exchange?"""
 
 import jax
 import jax.numpy as jnp

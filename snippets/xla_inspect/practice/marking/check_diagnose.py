@@ -12,7 +12,7 @@ from xla_inspect.compilation import capture
 from xla_inspect.plural import plural
 from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.dump_faults import FAULTS
-from xla_inspect.practice.marking.puzzles import make_arguments
+from xla_inspect.practice.marking.puzzles import list_inputs
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
 from xla_inspect.spelling import suggest_name
 
@@ -30,9 +30,6 @@ _NAMED = re.compile(r"\s*(?:ROOT\s+)?%?([\w.-]+)\s*(=.*)?$", re.DOTALL)
 _MADE = re.compile(r"\s*\(?\w+\[[^=]*\}?\s+[\w-]+\(")
 """The part of a line from the shape to the opcode, such as `f32[8]{0} add(`."""
 
-SCALES = (1.0, 1.0, 8.0)
-"""The standard deviation of the random numbers in each of three inputs."""
-
 
 def check_diagnose(submission: Submission) -> Iterator[Remark]:
     """Yield remarks on the reader's `FAULTS`, each with its proof in the dump; if all are right, also on `step`."""
@@ -46,8 +43,7 @@ def check_diagnose(submission: Submission) -> Iterator[Remark]:
         return
     step, where = submission.function("step"), submission.locate("step")
     example = submission.given.EXAMPLE
-    _expect_same(submission, patient, where)
-    yield good(f"the probabilities and the memory equal those of the slow model for {len(SCALES)} inputs")
+    yield _expect_same(submission, patient, where)
     after = capture(step, *example, passes=False)
     for fault, find in FAULTS.items():
         proofs = find(after)
@@ -132,8 +128,8 @@ def _is_like(answer: str, dump_line: str) -> bool:
     return ours.removeprefix("= ") == theirs
 
 
-def _expect_same(submission: Submission, patient: ModuleType, where: str) -> None:
-    """Check that the numbers equal those of the slow model.
+def _expect_same(submission: Submission, patient: ModuleType, where: str) -> Remark:
+    """Return a remark that the numbers equal those of the slow model.
 
     Raises:
         WrongError: They differ, or Python computes them in a callback.
@@ -141,13 +137,14 @@ def _expect_same(submission: Submission, patient: ModuleType, where: str) -> Non
     step = submission.function("step")
     check_helpers.expect_shapes(step, submission.given.EXAMPLE, jax.eval_shape(patient.step, *patient.EXAMPLE), where)
     mine = step if hasattr(step, "lower") else jax.jit(step)
-    for seed, scale in enumerate(SCALES):
-        weights, memory, position, ids = make_arguments(patient.EXAMPLE, seed, scale)
-        # A piece that extended beyond the end would be moved back, so the position leaves room for it.
-        position = position % (patient.LENGTH - patient.PIECE)
-        expected = patient.step(weights, memory, position, ids)
-        result = mine(weights, patient.POSITIONS, memory.copy(), position, ids)
-        check_helpers.expect_numbers(result, expected, where, tolerance=1e-3)
+    inputs = [*list_inputs(patient.EXAMPLE, patient.WORDS, 10, {})]
+    for words, (weights, memory, position, ids) in inputs:
+        # The last piece fills the memory; a piece that extended beyond the end would be moved back.
+        at = patient.LENGTH - patient.PIECE if words == "the last row" else position
+        expected = patient.step(weights, memory, at, ids)
+        result = mine(weights, patient.POSITIONS, memory.copy(), at, ids)
+        check_helpers.expect_numbers(result, expected, f"{where}, for {words}", tolerance=1e-3)
+    return good(f"the probabilities and the memory equal those of the slow model for {len(inputs)} inputs")
 
 
 def _compare(before: Capture, after: Capture) -> Iterator[str]:

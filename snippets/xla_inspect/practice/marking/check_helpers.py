@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 HIDDEN = ("pure_callback", "io_callback", "ffi_call")
 """Primitives whose work is hidden from the compiler."""
 
+SCALES = {
+    "random numbers": 1.0,
+    "other random numbers": 1.0,
+    "numbers ten times as large": 10.0,
+    "numbers a hundred times as large": 100.0,
+    "numbers a tenth as large": 0.1,
+    "numbers a hundredth as large": 0.01,
+    "zeros": 0.0,
+}
+"""The standard deviation of the numbers in each input, by the input's description."""
+
 _COMPILING = re.compile(
     r"Compiling (?:jit\((.*?)\)|(\S+)) with global shapes and types \((.*)\)\. Argument mapping", re.DOTALL
 )

@@ -79,10 +79,11 @@ def _layout(instruction: Instruction) -> tuple[int, ...]:
 def check_one_fusion(submission: Submission) -> Iterator[Remark]:
     """Yield remarks on `alternate`: right numbers from a single launch, which is a fusion."""
     alternate, where = submission.function("alternate"), submission.locate("alternate")
-    for seed, w in enumerate((np.float32(1.5), np.float32(-0.3))):
-        x = check_helpers.random(4096, seed=seed)
-        check_helpers.expect(alternate, (x, w), np.where(np.arange(4096) % 2 == 0, x * w, np.tanh(x)), where)
-    yield good("the numbers are right for two inputs")
+    for seed, (words, scale) in enumerate(check_helpers.SCALES.items()):
+        x, w = check_helpers.random(4096, seed=seed, scale=scale), np.float32((1.5, -0.3)[seed % 2])
+        expected = np.where(np.arange(4096) % 2 == 0, x * w, np.tanh(x))
+        check_helpers.expect(alternate, (x, w), expected, f"{where}, for {words}")
+    yield good(f"the numbers are right for {len(check_helpers.SCALES)} inputs")
     compilation = capture(alternate, *check_helpers.shapes(x, w))
     fusions = list_fusions(compilation.module)
     kernels = check_helpers.kernel_lines(compilation)
@@ -143,6 +144,9 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
     other = jax.jit(lookup)(table[::-1].copy(), ids)
     check_helpers.expect_numbers(other, table[::-1][ids] * 8, f"{where}, with another table")
     yield good("another table gives other numbers")
+    ends = np.array([511, 0, 511, *range(29, 0, -1)], np.int32)
+    check_helpers.expect_numbers(jax.jit(lookup)(table, ends), table[ends] * 8, f"{where}, with other ids")
+    yield good("other ids give other rows")
 
 
 def check_donate(submission: Submission) -> Iterator[Remark]:
@@ -162,10 +166,12 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
     with warnings.catch_warnings():
         # The remarks below report the same problem as JAX's warning, from the text of the module.
         warnings.simplefilter("ignore")
-        moved = 0.9 * momentum + gradient
-        arguments = (jnp.asarray(params), jnp.asarray(momentum), jnp.asarray(gradient))
-        check_helpers.expect_numbers(update(*arguments), (params - 0.1 * moved, moved), where)
-        yield good("the numbers are right")
+        for words, scale in check_helpers.SCALES.items():
+            old, before, slope = (np.float32(scale) * array for array in (params, momentum, gradient))
+            moved = 0.9 * before + slope
+            arguments = (jnp.asarray(old), jnp.asarray(before), jnp.asarray(slope))
+            check_helpers.expect_numbers(update(*arguments), (old - 0.1 * moved, moved), f"{where}, for {words}")
+        yield good(f"the numbers are right for {len(check_helpers.SCALES)} inputs")
         compilation = capture(update, *example)
     # A module with one result that is not a tuple has an empty index for it.
     aliases = {next(iter(output), 0): argument for output, argument in compilation.module.aliases.items()}

@@ -55,29 +55,33 @@ def check_per_example(submission: Submission) -> Iterator[Remark]:
     """Yield remarks on `norms`: right norms from a program that does not grow with the batch and has no loop."""
     norms, loss, make = (submission.function(name) for name in ("norms", "loss", "Params"))
     where = submission.locate("norms")
-    params = make(*(check_helpers.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(SIZES)))
     jaxprs, one = {}, jax.jit(jax.grad(loss))
-    for batch in (5, 10):
-        xs, ys = check_helpers.random(batch, 6, seed=7), check_helpers.random(batch, 4, seed=8)
+    inputs = [(5, "random numbers", 1.0), *((10, words, scale) for words, scale in check_helpers.SCALES.items())]
+    for batch, words, scale in inputs:
+        params = make(*(check_helpers.random(*size, seed=at, scale=0.5 * scale) for at, size in enumerate(SIZES)))
+        xs = check_helpers.random(batch, 6, seed=7, scale=scale)
+        ys = check_helpers.random(batch, 4, seed=8, scale=scale)
         gradients = [jax.tree.leaves(one(params, x, y)) for x, y in zip(xs, ys, strict=True)]
         expected = np.array(
             [math.sqrt(sum(float((np.asarray(g, np.float64) ** 2).sum()) for g in one)) for one in gradients]
         )
-        check_helpers.expect(norms, (params, xs, ys), expected, where)
+        check_helpers.expect(norms, (params, xs, ys), expected, f"{where}, for {words}")
         jaxprs[f"{batch} examples"] = jax.make_jaxpr(norms)(params, xs, ys)
     yield good("the numbers equal the norms of separately computed gradients")
     yield from check_helpers.judge_loops(jaxprs, "example", where)
 
 
 def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
-    """Yield remarks on `curve`: the right product, no value as large as the Hessian, no loop, and few operations."""
-    curve, where = submission.function("curve"), submission.locate("curve")
+    """Yield remarks on `multiply_by_hessian`: its numbers, values as large as the Hessian, loops, and operations."""
+    multiply, where = submission.function("multiply_by_hessian"), submission.locate("multiply_by_hessian")
     jaxprs = {}
-    for size in (LARGE, SMALL):
-        x, v = check_helpers.random(size, seed=1), check_helpers.random(size, seed=2)
-        check_helpers.expect(curve, (x, v), _multiply(x, v), where)
-        jaxprs[size] = jax.make_jaxpr(curve)(x, v)
-    yield good("the numbers agree with the Hessian, derived by hand")
+    inputs = [(LARGE, f"v: {key}", s) for key, s in check_helpers.SCALES.items()]
+    inputs.append((SMALL, f"{SMALL} numbers", 1.0))
+    for size, words, scale in inputs:
+        x, v = check_helpers.random(size, seed=1), check_helpers.random(size, seed=2, scale=scale)
+        check_helpers.expect(multiply, (x, v), _multiply(x, v), f"{where}, for {words}")
+        jaxprs[size] = jax.make_jaxpr(multiply)(x, v)
+    yield good(f"the numbers agree with the Hessian, derived by hand, for {len(inputs)} inputs")
     values = sorted(walk_equations(jaxprs[LARGE]), key=_size, reverse=True)
     # The trick of the exercise is to multiply by the matrix without storing it, so no value may have its size.
     large = [equation for equation in values if _size(equation) >= LARGE**2]
@@ -94,7 +98,7 @@ def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
     yield from loops
     if large or not all(remark.good for remark in loops):
         return
-    times = _count_flops(curve, 2) / _count_flops(jax.grad(submission.given.energy), 1)
+    times = _count_flops(multiply, 2) / _count_flops(jax.grad(submission.given.energy), 1)
     yield judge(
         times <= DEARER,
         f"the compiled program needs {times:.1f} times the operations of the gradient",

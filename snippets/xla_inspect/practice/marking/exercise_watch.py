@@ -74,7 +74,7 @@ class Watch:
         paper = self._paper
         if takes_escapes(paper.stream):
             paper.stream.write(CLEAR)
-        # A copy reads the file again, since an exercise caches the text of its file.
+        # `replace` copies the exercise without its cached text, so the copy reads the file again.
         exercise = replace(self.current)
         paper.heading(f"{exercise.key}: {exercise.safe_title}")
         verdict = mark_and_report(exercise, sandbox, paper, self._logbook)

@@ -34,8 +34,7 @@ def draw_bar(right: int, whole: int) -> str:
 
 def show_progress(paper: Paper, folder: Path | None = None) -> None:
     """Print a bar and the number of exercises that are right, out of all exercises."""
-    logbook = Logbook(folder)
-    paper.say(draw_bar(sum(map(logbook.is_right, EXERCISES)), len(EXERCISES)))
+    paper.say(draw_bar(sum(map(Logbook(folder).is_right, find_exercises(ALL, folder))), len(EXERCISES)))
 
 
 def list_exercises(paper: Paper, folder: Path | None = None) -> None:
@@ -43,7 +42,7 @@ def list_exercises(paper: Paper, folder: Path | None = None) -> None:
     logbook, exercises = Logbook(folder), find_exercises(ALL, folder)
     rows = [
         (
-            "right" if logbook.is_right(exercise) else "",
+            logbook.find_state(exercise),
             exercise.key,
             exercise.minutes,
             exercise.level,

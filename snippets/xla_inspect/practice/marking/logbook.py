@@ -7,10 +7,13 @@ cannot be read counts as empty, and a failure to write it is ignored, because no
 from __future__ import annotations
 
 import json
+import zlib
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xla_inspect import folders, store
+from xla_inspect.errors import InspectError
 from xla_inspect.practice.marking.exercises import FOLDER
 from xla_inspect.practice.marking.verdict import RIGHT
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
     from xla_inspect.practice.marking.exercises import Exercise
 
-RIGHT_ONCE, HINTS, MISSED = "right", "hints", "missed"
+RIGHT_ONCE, TEXT, HINTS, MISSED = "right", "text", "hints", "missed"
+
+CHANGED = "changed"
+"""The state of an exercise whose file has changed since the exercise was right."""
 
 
 class Logbook:
@@ -37,17 +43,25 @@ class Logbook:
         self.file = home / ".practice" / "progress.json"
         self._place = folder.relative_to(home).as_posix()
 
+    def find_state(self, exercise: Exercise) -> str:
+        """Return `RIGHT`, `CHANGED` if the file changed after it was right, or an empty string if it was not right."""
+        entry = self._read().get(exercise.key, {})
+        if entry.get(RIGHT_ONCE) != 1:
+            return ""
+        return RIGHT if entry.get(TEXT, 0) in {0, _hash_text(exercise)} else CHANGED
+
     def is_right(self, exercise: Exercise) -> bool:
-        """Return whether an exercise was right when it was last marked."""
-        return self._read().get(exercise.key, {}).get(RIGHT_ONCE) == 1
+        """Return whether an exercise was right when it was last marked, and its file has not changed since then."""
+        return self.find_state(exercise) == RIGHT
 
     def find_open(self, exercises: Iterable[Exercise]) -> Exercise | None:
-        """Return the first exercise that was not right when it was last marked, or None."""
+        """Return the first exercise that is not right, or None."""
         return next((exercise for exercise in exercises if not self.is_right(exercise)), None)
 
-    def note(self, exercise: Exercise, verdict: str) -> None:
-        """Store whether the verdict on an exercise is `RIGHT`."""
+    def note(self, exercise: Exercise, verdict: str, *, cell: bool = False) -> None:
+        """Store whether the verdict on an exercise, in its file or in a notebook's cell, is `RIGHT`."""
         self._write(exercise.key, RIGHT_ONCE, int(verdict == RIGHT))
+        self._write(exercise.key, TEXT, 0 if cell else _hash_text(exercise))
 
     def count_hints(self, exercise: Exercise) -> int:
         """Return the number of hints shown for an exercise."""
@@ -84,6 +98,14 @@ class Logbook:
         whole = _read_json(self.file) | {self._place: entries}
         with suppress(OSError):
             store.write_whole(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _hash_text(exercise: Exercise) -> int:
+    """Return a hash of the current text of the exercise's file, or 0 if the file cannot be read."""
+    with suppress(InspectError):
+        # `replace` copies the exercise without its cached text, so the copy reads the file again.
+        return zlib.crc32(replace(exercise).text.encode())
+    return 0
 
 
 def _read_json(file: Path) -> dict[str, object]:

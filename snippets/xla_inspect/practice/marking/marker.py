@@ -13,7 +13,6 @@ from xla_inspect.practice.command import USAGE
 from xla_inspect.practice.marking import hints
 from xla_inspect.practice.marking.exercises import (
     ALL,
-    EXERCISES,
     MARK,
     check_line,
     find_exercises,
@@ -171,12 +170,13 @@ def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper
         paper.say(f"Continue with {name_file(order[0].file)}, and check it:")
         paper.show(check_line(order[0].key, folder=order[0].folder))
         return
-    keys = [exercise.key for exercise in EXERCISES]
-    later = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
+    exercises = find_exercises(ALL, folder)
+    keys = [exercise.key for exercise in exercises]
+    later = exercises[keys.index(verdicts[-1][0].key) + 1 :]
     # The next exercise is a later one, or after the last one an earlier one that was skipped.
-    following = Logbook(folder).find_open((*later, *EXERCISES))
+    following = Logbook(folder).find_open((*later, *exercises))
     if following is None:
         hints.tell_where_to_go(paper)
         return
-    paper.say(f"Continue with {name_file(replace(following, folder=folder).file)}, and check it:")
+    paper.say(f"Continue with {name_file(following.file)}, and check it:")
     paper.show(check_line(following.key, folder=folder))

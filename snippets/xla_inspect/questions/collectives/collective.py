@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xla_inspect.analysis.estimates import Estimate  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.units import shorten
 
 _LONGEST_PLACE = 24
@@ -33,12 +34,14 @@ class Meanwhile:
         flops: The operations of these launches.
         moved_bytes: Bytes of main memory that they read and write.
         least_seconds: Their least time according to published peak rates; None without such rates or without kernels.
+        seconds: Their estimated time, or None without an estimate.
     """
 
     kernels: int
     flops: float
     moved_bytes: int
     least_seconds: float | None
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,9 @@ class Exchange:
         reason: The JAX primitive that requests it, or the partitioner's reason as inferred from the module.
         is_async: Whether other work may run between its start and its end.
         meanwhile: The work between its start and its end, or None if the collective is not asynchronous.
+        time: The estimated seconds that a step waits for all runs; None for a CPU, and if no rate of the links is
+            published.
+        hidden_seconds: The estimated seconds of all runs that other work overlaps.
         is_rematerialized: Whether it replicates a value on each device only to shard it again.
     """
 
@@ -95,6 +101,8 @@ class Exchange:
     is_rematerialized: bool
     groups: tuple[tuple[int, ...], ...] = ()
     pairs: tuple[tuple[int, int], ...] = ()
+    time: Estimate | None = None
+    hidden_seconds: float = 0.0
 
     @property
     def total_bytes(self) -> int:

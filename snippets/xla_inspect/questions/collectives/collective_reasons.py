@@ -26,7 +26,10 @@ WRITTEN = frozenset(
         "all_gather",
         "all_gather_invariant",
         "all_gather_reduced",
+        "all_reduce",
         "all_to_all",
+        "collective_broadcast",
+        "collective_permute",
         "pbroadcast",
         "pmax",
         "pmin",
@@ -41,7 +44,10 @@ WRITTEN = frozenset(
         "unreduced_reduce_scatter",
     }
 )
-"""JAX primitives that are collectives. The program requested an instruction with one of these names in its metadata."""
+"""JAX primitives and StableHLO operations that are collectives.
+
+The program requested an instruction with one of these names in its metadata.
+"""
 
 MOVERS = frozenset(
     {

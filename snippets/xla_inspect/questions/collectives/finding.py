@@ -21,7 +21,8 @@ from xla_inspect.analysis import (
     search,
     tell_failure,
 )
-from xla_inspect.answers import Answer, LineTotal, sum_scopes
+from xla_inspect.analysis.estimates import time_program
+from xla_inspect.answers import Answer, LineTotal, explain_times, sum_scopes
 from xla_inspect.questions.collectives.collective import (
     Exchange,
     Meanwhile,
@@ -32,12 +33,14 @@ from xla_inspect.questions.collectives.replication import (
     Replication,
     find_replication,
 )
+from xla_inspect.questions.collectives.shardings import explain_constraints
 from xla_inspect.questions.collectives.unpartitioned_program import name_primitive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import Collective, Launched, Mesh
+    from xla_inspect.analysis.estimates import StepTime, TimedLaunch
     from xla_inspect.answers import Part
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
@@ -58,6 +61,8 @@ class Exchanges(Answer):
         replication: The arguments, results and work that the devices replicate, or None if unknown.
         scopes: The bytes by scope (`text`) of the line that has at least half of them. Collectives without a line count
             as one line. Empty if no line has that share, or if it has only one scope.
+        constraints: Sentences about each `with_sharding_constraint` that pads a value or has no effect.
+        times: The limits of the estimated times, or an empty string without them.
     """
 
     program: str
@@ -69,6 +74,8 @@ class Exchanges(Answer):
     stage: Stage
     replication: Replication | None = None
     scopes: tuple[LineTotal, ...] = ()
+    constraints: tuple[str, ...] = ()
+    times: str = ""
 
     def tell(self) -> Iterator[Part]:
         """Yield the printed answer: a summary, tables of the collectives and their reasons, and overlapping work."""
@@ -100,10 +107,12 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     """
     mesh = find_mesh(capture, axes.items())
     exchanges: list[Exchange] = []
-    devices, stage = 1, find_stage(capture)
+    devices, stage, times = 1, find_stage(capture), ""
     if capture.after:
         devices = stage.devices
-        exchanges = list(_Finding(capture, mesh).list_exchanges())
+        finding = _Finding(capture, mesh)
+        exchanges = list(finding.list_exchanges())
+        times = explain_times({capture.target: finding.step}) if exchanges else ""
     # Without an optimized module, only the mesh shows the number of devices.
     elif mesh is not None:
         devices = mesh.size
@@ -111,11 +120,11 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     error = tell_failure(capture)
     # Before the final module, a later pass may still add an exchange, so devices might wrongly seem to repeat work.
     replication = find_replication(capture, mesh) if stage.is_final else None
-    mesh_axes = mesh.axes if mesh else ()
+    first = program, capture.target, devices, mesh.axes if mesh else ()
     scopes = sum_scopes(
         [(exchange.where if exchange.places else "", exchange.scope, exchange.total_bytes) for exchange in exchanges]
     )
-    return Exchanges(program, capture.target, devices, mesh_axes, tuple(exchanges), error, stage, replication, scopes)
+    return Exchanges(*first, tuple(exchanges), error, stage, replication, scopes, explain_constraints(capture), times)
 
 
 def answer_dump(capture: Capture, _: str) -> Exchanges:
@@ -135,6 +144,17 @@ class _Finding:
     def launched(self) -> dict[Instruction, Launched]:
         """The launches with their work, by their instruction in the schedule."""
         return {launch.launch.scheduled: launch for launch in model_launches(self.capture)}
+
+    @cached_property
+    def step(self) -> StepTime | None:
+        """The estimated time of the program, or None without an estimate of each collective."""
+        step = time_program(self.capture)
+        return None if step is None or step.unknown_collectives else step
+
+    @cached_property
+    def timed(self) -> dict[Instruction, TimedLaunch]:
+        """The estimated times of the launches, as above."""
+        return {one.launched.launch.scheduled: one for one in self.step.launches} if self.step else {}
 
     def list_exchanges(self) -> Iterator[Exchange]:
         """Yield the exchanges in the module's order."""
@@ -159,6 +179,7 @@ class _Finding:
         rematerializes = is_asked is False and is_cut_anew(self.flow, collective)
         places, inferred = self._find_places(collective, [] if rematerializes else uses)
         primitive = name_primitive(instruction) or name_primitive(collective.scheduled)
+        timed = self.timed.get(collective.scheduled)
         fixed_reasons = {True: primitive, None: ""}
         return Exchange(
             name=collective.scheduled.name if collective.is_async else collective.name,
@@ -185,6 +206,8 @@ class _Finding:
             is_rematerialized=rematerializes,
             groups=groups if groups and not pairs else (),
             pairs=pairs,
+            time=timed.total if timed else None,
+            hidden_seconds=timed.hidden if timed else 0.0,
         )
 
     def _count_along(self, axes: Sequence[str]) -> int:
@@ -255,12 +278,19 @@ class _Finding:
         work = [self.launched[instruction] for instruction in between if instruction in self.launched]
         kernels = [launch for launch in work if launch.launch.role == "kernel" and _is_work(launch)]
         times = [launch.bound.seconds for launch in kernels if launch.bound]
+        # The estimates count all runs of a launch, which has as many as the collective next to it.
+        seconds = [
+            one.total.likely / (launch.launch.runs or 1)
+            for launch in kernels
+            if (one := self.timed.get(launch.launch.scheduled))
+        ]
         return Meanwhile(
             kernels=len(kernels),
             flops=sum(launch.work.flops for launch in kernels),
             moved_bytes=sum(launch.bytes for launch in kernels),
             # If one kernel has no published peak rates, the sum of the others would be too small.
             least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,
+            seconds=sum(seconds) if len(seconds) == len(kernels) and kernels else None,
         )
 
 

@@ -6,14 +6,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import close_brackets
-from xla_inspect.answers import Hint, Table, tell_scopes
+from xla_inspect.analysis.estimates import Estimate
+from xla_inspect.answers import Hint, Table, say_time, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.collectives.collective import (
     Exchange,  # noqa: TC001
 )
 from xla_inspect.questions.collectives.finding import Exchanges  # noqa: TC001
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, shorten
+from xla_inspect.units import format_amount, format_bytes, format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +45,7 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
         return
     if not exchanges.exchanges:
         yield f"{subject}: no collectives; {_say_alone(exchanges)}."
+        yield from exchanges.constraints
         return
     yield f"{subject}: {_sum_up(exchanges)}"
     if exchanges.error:
@@ -56,6 +58,7 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
     yield from _tell_rows(exchanges)
     if exchanges.scopes:
         yield tell_scopes(exchanges.scopes, "input", format_bytes, "collectives")
+    yield from exchanges.constraints
     if exchanges.replication and (sentence := exchanges.replication.sentence):
         yield f"Replicated: {sentence}."
     if exchanges.stage.has_launches:
@@ -114,7 +117,21 @@ def _sum_up(exchanges: Exchanges) -> str:
     return (
         f"{plural(len(exchanges.exchanges), 'collective')}{often}. In a step, the input of each device is "
         f"{format_bytes(total)}, and it sends at least {format_bytes(least)}. Largest: {largest}. Overlap: {overlap}."
+        f"{_say_wait(exchanges)}"
     )
+
+
+def _say_wait(exchanges: Exchanges) -> str:
+    """Return a sentence on the estimated time that a step waits for all collectives, or an empty string."""
+    if not exchanges.times:
+        return ""
+    hidden = sum(exchange.hidden_seconds for exchange in exchanges.exchanges)
+    also = f", and other work hides {format_seconds(hidden)} of them" if hidden else ""
+    return f" A step waits {say_time(_sum_time(exchanges.exchanges))} for them{also}."
+
+
+def _sum_time(same: Sequence[Exchange]) -> Estimate:
+    return sum((exchange.time for exchange in same if exchange.time), Estimate())
 
 
 def _describe_row(same: Sequence[Exchange]) -> str:
@@ -155,7 +172,9 @@ def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
         size = format_bytes(one.operand_bytes), format_bytes(one.sent_bytes)
         rows.append((str(number), f"{len(same)} x {times}", one.kind, *size, one.where, _name_group(one)))
         members = _list_members(one)
-        notes.append((str(number), f"{_describe_row(same)}{f' {members}.' if members else ''}"))
+        time = _sum_time(same)
+        waits = f" A step waits {say_time(time)} for {'it' if len(same) == 1 else 'them'}." if time.high else ""
+        notes.append((str(number), f"{_describe_row(same)}{f' {members}.' if members else ''}{waits}"))
     columns = ("", "runs", "kind", "input", "sends", "line", "along")
     yield Table(columns, tuple(rows), (0, 1, 3, 4), "Bytes per device and run, by the most input per step")
     if omitted := grouped[_MOST_ROWS:]:
@@ -172,8 +191,8 @@ def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
         work = [exchange.meanwhile for exchange in same if exchange.meanwhile is not None]
         if not work:
             continue
-        # Targets without published peak rates have no least times.
-        times = [exchange.least_seconds for exchange in work if exchange.least_seconds is not None]
+        # Targets without published rates have no estimates.
+        times = [exchange.seconds for exchange in work if exchange.seconds is not None]
         hidden = sum(exchange.is_overlapped for exchange in same)
         rows.append(
             (
@@ -182,20 +201,23 @@ def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
                 str(sum(exchange.kernels for exchange in work)),
                 format_amount(sum(exchange.flops for exchange in work)),
                 format_bytes(sum(exchange.moved_bytes for exchange in work)),
-                format_duration(sum(times)) if times else "?",
+                format_seconds(sum(times)) if times else "?",
             )
             if hidden
             else (str(number), f"0 of {len(same)}", "", "", "", "")
         )
     if rows:
-        columns = ("", "overlapped", "kernels", "flops", "bytes", "at least")
+        columns = ("", "overlapped", "kernels", "flops", "bytes", "time")
         yield Table(columns, tuple(rows), tuple(range(6)), "Work between start and done, for one run of each row")
-        yield (
-            "The work between the start and the done of a collective may hide it. Whether it hides all of it depends "
-            "on the speed of the links between the devices, which is not known here."
-        )
+        if not exchanges.times:
+            yield (
+                "The work between the start and the done of a collective may hide it. Whether it hides all of it "
+                "depends on the speed of the links between the devices, which is not known here."
+            )
     else:
         yield "No collective overlaps with other work: the schedule has nothing between a start and its done."
+    if exchanges.times:
+        yield exchanges.times
 
 
 def _tell_rematerialized(exchanges: Exchanges) -> Iterator[Part]:

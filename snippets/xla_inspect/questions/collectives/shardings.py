@@ -1,4 +1,4 @@
-"""Shardings in the notation of a JAX program, such as `P('data', None)`, read from a module's attributes."""
+"""Shardings in the notation of a JAX program, such as `P('data', None)`, and the constraints of a program."""
 
 from __future__ import annotations
 
@@ -7,16 +7,46 @@ import re
 from itertools import product
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import find_frame, find_mesh
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from xla_inspect.analysis import Mesh
+    from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
 
 _NAMED = re.compile(r"\{mesh\[[^\]]*\],\s*\[(?P<dimensions>.*?)\](?:,|\})")
 _DIMENSION = re.compile(r"\{([^{}]*)\}")
 _AXIS = re.compile(r"'([^']*)'(:\(\d+\)\d+)?")
 _TILED = re.compile(r"\{devices=\[(?P<tiles>[\d,]+)\]<=\[(?P<sizes>[\d,]+)\](?:T\((?P<order>[\d,]+)\))?(?P<rest>.*?)\}")
+_PARTS, _NAMES = re.compile(r"None|'[^']*'|\([^)]*\)"), re.compile(r"'([^']*)'")
+
+
+def explain_constraints(capture: Capture) -> tuple[str, ...]:
+    """Return a sentence about each `with_sharding_constraint` that pads a value, or has no effect without a mesh."""
+    if not capture.before or (mesh := find_mesh(capture)) is None:
+        return ()
+    steps = (step for step in capture.unoptimized_module.walk() if step.custom_call_target == "Sharding")
+    # The backward pass repeats the constraints of the forward pass.
+    return tuple(dict.fromkeys(filter(None, (_explain_constraint(capture, step, mesh) for step in steps))))
+
+
+def _explain_constraint(capture: Capture, constraint: Instruction, mesh: Mesh) -> str:
+    spec, frame, shape = find_sharding(constraint, mesh), find_frame(capture, constraint), constraint.shape
+    what = f"{f'{frame.file.rpartition("/")[2]}:{frame.line}: the' if frame else 'The'} constraint {spec}"
+    axes = [_NAMES.findall(part) for part in _PARTS.findall(spec[2:-1])]
+    # A part of an axis has no size here.
+    counts = [math.prod(dict(mesh.axes).get(name, 1) for name in names) for names in axes]
+    if max(counts, default=1) > 1 and capture.unoptimized_module.num_partitions == 1:
+        flag = ",".join(f"{name}={length}" for name, length in mesh.axes)
+        return f"{what} has no effect, because no mesh is set; pass --mesh {flag}, or call jax.set_mesh."
+    for at, (size, count) in enumerate(zip(shape.dimensions, counts, strict=False)):
+        if size % count:
+            have = f"{size} {'elements' if at else 'rows'}, and {' and '.join(axes[at])} has {count} devices"
+            pads = f"XLA pads the dimension to {-(-size // count) * count}, {-(-size // count)} for each device"
+            return f"{what} does not divide {shape.plain}: dimension {at} has {have}. JAX accepts this, and {pads}."
+    return ""
 
 
 def find_sharding(instruction: Instruction, mesh: Mesh | None) -> str:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from xla_inspect.questions.diff.counts_by_line import LineCount, Tally, compare_tallies, tally
     from xla_inspect.questions.diff.difference import Difference, LineChange
     from xla_inspect.questions.diff.finding import compare_captures
-    from xla_inspect.questions.diff.options import compare
+    from xla_inspect.questions.diff.options import compare, diff_numbers
 else:
     __getattr__ = lazy_names(__name__)
 
@@ -20,5 +20,6 @@ __all__ = [
     "compare",
     "compare_captures",
     "compare_tallies",
+    "diff_numbers",
     "tally",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers import Answer
+from xla_inspect.questions.diff.times_by_line import TimeChange  # noqa: TC001 - as above
 from xla_inspect.units import format_amount, format_bytes, shorten
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ class Difference(Answer):
         instructions: Instructions that differ between the compiler's inputs, or between two modules of one stage.
         is_compiler_known: Whether the versions of the packages are known for both sides.
         are_options_known: Whether the compiler options are known for both sides.
+        times: The estimated time of a step and of its lines, or None if a side has no estimate, as on a CPU.
     """
 
     left: Side
@@ -179,6 +181,7 @@ class Difference(Answer):
     instructions: tuple[InstructionPair, ...] = ()
     is_compiler_known: bool = True
     are_options_known: bool = True
+    times: TimeChange | None = None
 
     @property
     def is_counted_by_device(self) -> bool:

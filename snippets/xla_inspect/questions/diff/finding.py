@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import compare_modules, find_stage, model_launches, name_failure
+from xla_inspect.analysis import compare_modules, find_refusal, find_stage, model_launches, name_failure
 from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.diff.counts_by_line import compare_tallies, tally
 from xla_inspect.questions.diff.difference import Amount, Difference, InstructionPair, Side, Version
 from xla_inspect.questions.diff.instruction_pairs import UNSEEN, is_different, pair_instructions
+from xla_inspect.questions.diff.times_by_line import compare_times
 from xla_inspect.questions.memory import ON_THE_WAY, explain_memory
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 _PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results", "generated code"})
 """The names of the amounts that come from a memory plan, left out if only one side has a plan."""
+_UNCOUNTED: dict[str, Any] = dict.fromkeys(("amounts", "kinds", "instructions", "kernels", "collectives", "memory"), ())
+"""The differences of two programs of which one did not compile."""
 _NAME = re.compile(r"module @[\w.$-]+")
 
 
@@ -62,7 +66,7 @@ def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) ->
     # Without a memory plan, a side has no bytes for temporaries, so the amounts cannot be compared.
     if _has_plan(first) != _has_plan(second):
         amounts = [amount for amount in amounts if amount.name not in _PLANNED]
-    return Difference(
+    difference = Difference(
         left=_describe(first, names[0]),
         right=_describe(second, names[1]),
         is_same_code=is_same_code,
@@ -82,11 +86,17 @@ def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) ->
             for kind in dict.fromkeys((*kinds[0], *kinds[1]))
             if kinds[0][kind] != kinds[1][kind]
         ),
+        # Equal instructions on one target have equal times.
+        times=None if same else compare_times(first, second),
         # If the instructions are equal, one side may still lack lines and axes, which is not a difference.
         kernels=lines.kernels if has_launches and not same else (),
         collectives=lines.collectives if has_launches and not same else (),
         memory=lines.memory if has_launches and not same and _has_plan(first) == _has_plan(second) else (),
     )
+    # Only a program that is out of memory has final counts; any other error leaves a module that is not a result.
+    if any(capture.error and find_refusal(capture) is None for capture in (first, second)):
+        return replace(difference, is_same_result=None, added=None, removed=None, changed=None, **_UNCOUNTED)
+    return difference
 
 
 def _are_comparable(first: Capture, second: Capture, stages: tuple[Stage, Stage]) -> bool:

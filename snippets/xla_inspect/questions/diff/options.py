@@ -1,8 +1,8 @@
-"""The Python function that compares two captures."""
+"""The Python functions that compare two captures, or their results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xla_inspect import analysis
 from xla_inspect.questions import diff as package
@@ -10,6 +10,7 @@ from xla_inspect.questions import diff as package
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.questions.diff.difference import Difference
+    from xla_inspect.questions.numbers import NumberDifference
 
 
 def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
@@ -25,3 +26,30 @@ def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
     """
     left, right = analysis.use_lines_of(lines_of, left, right)
     return package.compare_captures(left, right, (left.target, right.target))
+
+
+def diff_numbers(
+    left: Capture,
+    right: Capture,
+    *,
+    inputs: Any = "random",  # noqa: ANN401 - a path, arrays, or a word
+    seed: int = 0,
+    lines_of: str = "",
+) -> NumberDifference:
+    """Return the differences between the results of two captures on the same inputs, and the passes behind them.
+
+    Args:
+        left: The first capture, with the module after each pass.
+        right: The second capture.
+        inputs: As in `numbers`.
+        seed: As in `numbers`.
+        lines_of: As in `summary`.
+
+    Raises:
+        InspectError: The arguments or results of the captures have different shapes, or as in `numbers`.
+    """
+    from xla_inspect.questions.numbers import compare_programs
+
+    left, right = analysis.use_lines_of(lines_of, left, right)
+    names = (left.target, right.target) if left.target != right.target else ("left", "right")
+    return compare_programs(left, right, names, inputs, seed)

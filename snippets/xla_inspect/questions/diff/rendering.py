@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.answers import Table
 from xla_inspect.plural import plural
+from xla_inspect.questions.diff.times_by_line import tell_times
 from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, format_duration, shorten, shorten_front
 
@@ -31,8 +32,8 @@ def render(difference: Difference) -> Iterator[Part]:
     for side in (difference.left, difference.right):
         if side.error:
             yield f"{side.name} does not compile: {shorten(side.error.partition(chr(10))[0], 200)}"
-    # Equal instructions have equal counts, so the tables would be empty.
-    if difference.is_same_result:
+    # Equal instructions have equal counts, so the tables would be empty, as they are for a failed side.
+    if difference.is_same_result or _name_failed(difference):
         return
     heads = tuple(shorten_front(side.name, _LONGEST_NAME) for side in (difference.left, difference.right))
     instructions = tuple((amount.left, amount.right, amount.where) for amount in difference.instructions[:_MOST_ROWS])
@@ -50,6 +51,8 @@ def render(difference: Difference) -> Iterator[Part]:
         rows.append(("compile time", before, after, ""))
     scope = "per device" if difference.is_counted_by_device else "in the module"
     yield Table((scope, *heads, "change"), tuple(rows), (1, 2, 3))
+    if difference.times:
+        yield from tell_times(difference.times, heads)
     yield from _list_changes("Kernels by line", difference.kernels, heads, "kernel")
     yield from _list_changes("Runs of collectives by line", difference.collectives, heads, "collective")
     yield from _list_changes("Memory at the peak by line", difference.memory, heads, "purpose", in_bytes=True)
@@ -64,7 +67,7 @@ def _sum_up(difference: Difference) -> str:
     program = difference.left.program if same else f"{difference.left.program} and {difference.right.program}"
     sides = f"{program}, {difference.left.name} -> {difference.right.name}"
     # Modules without launches have no counts of kernels, so their instructions are compared.
-    if by_module := _sum_up_modules(difference):
+    if by_module := _name_failed(difference) or _sum_up_modules(difference):
         return f"{sides}: {by_module}."
     if difference.is_same_result and difference.holds:
         return f"{sides}: both programs are the same, instruction by instruction."
@@ -79,6 +82,12 @@ def _sum_up(difference: Difference) -> str:
     if difference.kernels or difference.collectives or difference.memory:
         return f"{sides}: the same number of kernels and bytes, but for different lines."
     return f"{sides}: the same number of kernels and bytes, but {_count_instructions(difference)}."
+
+
+def _name_failed(difference: Difference) -> str:
+    """Return which sides do not compile, as a clause, or an empty string if there are counts to compare."""
+    failed = [side.name for side in (difference.left, difference.right) if side.error and not difference.amounts]
+    return f"{' and '.join(failed)} {'does' if len(failed) == 1 else 'do'} not compile" if failed else ""
 
 
 def _sum_up_modules(difference: Difference) -> str:

@@ -1,4 +1,4 @@
-"""The question about the launches of a program: lines, work, least times and, with a profile, measured times."""
+"""The question about the launches of a program: lines, work, estimated times and, with a profile, measured times."""
 
 from typing import TYPE_CHECKING
 
@@ -6,19 +6,22 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.questions.kernels.finding import rank_launches
-    from xla_inspect.questions.kernels.launch_rows import find_scope, list_fused
+    from xla_inspect.questions.kernels.launch_rows import LaunchRow, find_scope, list_fused
     from xla_inspect.questions.kernels.options import kernels
-    from xla_inspect.questions.kernels.profile_join import Names, join_times
+    from xla_inspect.questions.kernels.profile_join import UNMEASURED, Names, join_times, measure_program
     from xla_inspect.questions.kernels.row_limit import USUAL_ROWS
 else:
     __getattr__ = lazy_names(__name__)
 
 __all__ = [
+    "UNMEASURED",
     "USUAL_ROWS",
+    "LaunchRow",
     "Names",
     "find_scope",
     "join_times",
     "kernels",
     "list_fused",
+    "measure_program",
     "rank_launches",
 ]

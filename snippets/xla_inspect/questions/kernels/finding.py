@@ -1,4 +1,4 @@
-"""The answer about the launches of a capture: the line, the work and the least time (at peak rates) of each."""
+"""The answer about the launches of a capture: the line, the work, the estimated and the least time of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import STATEMENT, Stage, find_stage, tell_failure
-from xla_inspect.answers import Answer, LineTotal, sum_lines, sum_scopes
+from xla_inspect.analysis.estimates import Estimate, time_program
+from xla_inspect.answers import Answer, LineTotal, explain_times, sum_lines, sum_scopes
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.kernels.launch_rows import LaunchRow, describe_launches
 from xla_inspect.questions.kernels.row_limit import USUAL_ROWS
@@ -23,29 +24,31 @@ if TYPE_CHECKING:
 _TILED = "__triton_nested_gemm_fusion"
 """The kind of fusion for a matmul whose tile sizes the compiler chose."""
 
-_UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
-_WHOLE, _LONGEST = 100, 600
+_LONGEST = 600
 
 
 @dataclass(frozen=True)
 class Kernels(Answer):
-    """The launches of a program, the one with the greatest least time first.
+    """The launches of a program, the longest first by an estimate of its time.
 
     Attributes:
         program: The name of the program.
         asked: The subject and options, as on the command line.
         target: The target's short name, with its grid.
-        launches: All launches, sorted by the least time of all their runs, or by the bytes they move if there is none.
-        lines: The totals by line of Python: the least time of all runs in seconds, or bytes if there is none.
+        launches: All launches, sorted by the estimated time of all their runs, or by the bytes they move without one.
+        lines: The totals by line of Python: the estimated time of all runs in seconds, or bytes without an estimate.
         scopes: The totals by scope (`text`) of the line with at least half of the amount, such as the call of a
             library's model. Launches without a line count as one line. Empty if no line has that share, or if it has
             only one scope.
         shown: The number of launches to show, from the first.
         named: The launches that were requested by name and are shown in detail.
+        time: The estimated time of the program in seconds, or None without an estimate.
+        times: The limits of the estimates, or an empty string without them.
         least_seconds: The least time of all launches one after the other, each with its known number of runs; None if
             no peak rates of the target are published.
         unknown_runs: The number of launches with an unknown number of runs, which count once.
         model: The limits of the model of the least time, or the reason why the target has none.
+        tiles: The origin of the tiles of a GPU's matmuls, or an empty string without such tiles.
         registers_gap: The reason why registers are unknown, or an empty string.
         error: The compiler's error message, or an empty string if it succeeded.
         stage: The stage of the module that contains the launches.
@@ -59,9 +62,12 @@ class Kernels(Answer):
     scopes: tuple[LineTotal, ...]
     shown: int
     named: tuple[str, ...]
+    time: Estimate | None
+    times: str
     least_seconds: float | None
     unknown_runs: int
     model: str
+    tiles: str
     registers_gap: str
     error: str
     stage: Stage
@@ -81,7 +87,7 @@ def rank_launches(
     shown: int = USUAL_ROWS,
     registers: Mapping[str, tuple[int, int, int]] | str = "",
 ) -> Kernels:
-    """Return the launches in a capture, the greatest least time (a computed bound, not a measured time) first.
+    """Return the launches in a capture, the longest first by an estimate of its time (not a measurement).
 
     Args:
         capture: The program's capture. It does not need the modules between passes.
@@ -94,23 +100,29 @@ def rank_launches(
     Raises:
         InspectError: There is no launch with one of the names.
     """
-    rows = describe_launches(capture, {} if isinstance(registers, str) else registers) if capture.after else ()
+    step = time_program(capture)
+    known = {} if isinstance(registers, str) else registers
+    rows = describe_launches(capture, known, step.by_name if step else {}) if capture.after else ()
     # A program that does not compile has no launches, which is not an error in the names.
     requested = find_names(rows, names) if rows else ()
-    hardware = find_hardware(capture.target)
+    hardware, tiles = find_hardware(capture.target), explain_tiles(capture.options)
     return Kernels(
         program=capture.program,
         asked=command_words,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
-        # Without peak rates there are no least times, so the bytes are added up instead.
-        lines=sum_lines((row.where, row.text, row.weight[not hardware]) for row in rows),
-        scopes=sum_scopes([(row.where, row.scope.rpartition("/")[0], row.weight[not hardware]) for row in rows]),
+        # Without peak rates there are no estimates, so the bytes are added up instead.
+        lines=sum_lines((row.where, row.text, row.weight[not step]) for row in rows),
+        scopes=sum_scopes([(row.where, row.scope.rpartition("/")[0], row.weight[not step]) for row in rows]),
         shown=shown,
         named=requested,
-        least_seconds=sum(row.weight[0] for row in rows) if hardware else None,
+        time=step.seconds if step else None,
+        times=explain_times({capture.target: step}),
+        least_seconds=sum((row.least_seconds or 0.0) * (row.runs or 1) for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
-        model=_describe_model(capture),
+        model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
+        # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
+        tiles=f"The tiles of matmuls are {tiles}." if _TILED in capture.after and tiles else "",
         registers_gap=registers if isinstance(registers, str) else "",
         error=tell_failure(capture),
         stage=find_stage(capture),
@@ -121,15 +133,6 @@ def answer_dump(capture: Capture, command_words: str) -> Kernels:
     """Return the launches of a module of a dump, all of which are shown."""
     # The length of the text is an upper bound of the number of launches.
     return rank_launches(capture, command_words, shown=len(capture.after))
-
-
-def _describe_model(capture: Capture) -> str:
-    """Return a text with the limits of the least times, or why there are none, and the origin of a GPU's tiles."""
-    hardware = find_hardware(capture.target)
-    model = f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target)
-    # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
-    tiles = explain_tiles(capture.options) if _TILED in capture.after else ""
-    return f"{model} The tiles of matmuls are {tiles}." if tiles else model
 
 
 def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str, ...]:
@@ -148,13 +151,3 @@ def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str
             message = f"{message}; did you mean {' or '.join(close)}?"
         raise InspectError(message)
     return tuple(dict.fromkeys(launches[name.removeprefix("%")] for name in names))
-
-
-def show_seconds(seconds: float) -> str:
-    """Return a time in seconds as text with three digits and a fitting unit, as in `1.25 ms`."""
-    if not seconds:
-        return "0"
-    # A time below the smallest unit is shown in this unit.
-    unit, least = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
-    number = seconds / least
-    return f"{number:.0f} {unit}" if number >= _WHOLE else f"{number:.3g} {unit}"

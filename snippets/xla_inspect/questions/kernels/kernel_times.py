@@ -1,4 +1,4 @@
-"""The measured times of a profile, matched with a program's launches and therefore with lines of Python."""
+"""The measured times of a profile, matched with a program's launches, their lines of Python and their estimates."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Answer, Hint, LineTotal, Table, tell_lines
+from xla_inspect.analysis.estimates import Estimate
+from xla_inspect.answers import Answer, Hint, LineTotal, Table, say_time, show_range, tell_lines
 from xla_inspect.plural import plural
-from xla_inspect.questions.kernels.finding import show_seconds
 from xla_inspect.targets import lane, title
-from xla_inspect.units import format_share, shorten
+from xla_inspect.units import format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +40,8 @@ class MeasuredLaunch:
         share: Its share of the total time in the profile, from 0 to 1.
         least_seconds: The least time of one run according to the published peak rates, or None.
         limit: The resource that determines the least time.
+        estimate: The estimated time of one run in seconds, without the gap after it; None for a CPU, and for a launch
+            that others overlap.
         known_by: The evidence for the match: `name` of the instruction, `symbol` of the kernel, or `order`, if this
             launch is the only one between two kernels of the program that ran before and after the event.
     """
@@ -55,6 +57,7 @@ class MeasuredLaunch:
     share: float
     least_seconds: float | None
     limit: str
+    estimate: Estimate | None
     known_by: str
 
     @property
@@ -111,6 +114,7 @@ class KernelTimes(Answer):
         labelled: The trace file with labels for the lines, or an empty string.
         labelled_events: The number of labeled events in this file.
         model: The limits of the model of the least time, or the reason why the target has none.
+        times: The limits of the estimates, or an empty string without them.
     """
 
     program: str
@@ -133,6 +137,7 @@ class KernelTimes(Answer):
     labelled: str
     labelled_events: int
     model: str
+    times: str
 
     @property
     def holds(self) -> bool:
@@ -161,8 +166,8 @@ class KernelTimes(Answer):
             yield from self._advise()
             yield from self._tell_others()
             return
-        has_roof = any(row.reached is not None for row in self.launches)
-        columns = ("launch", "time", "share", "count", "each", *(("least", "reached") if has_roof else ()), "line")
+        has_roof = any(row.estimate or row.reached is not None for row in self.launches)
+        columns = ("launch", "time", "share", "count", "each", *(("estimate", "reached") if has_roof else ()), "line")
         rows = tuple(_show(row, has_roof=has_roof) for row in self.launches[: self.shown])
         if rows:
             yield Table(columns, rows, tuple(range(1, len(columns) - 1)))
@@ -170,7 +175,7 @@ class KernelTimes(Answer):
             share = format_share(sum(row.share for row in rest), 1)
             yield f"{plural(len(rest), 'more launch', 'more launches')} with {share} of the time; --all shows all."
         if len(self.launches) > len(self.lines) > 1:
-            yield tell_lines(self.lines, "time", show_seconds)
+            yield tell_lines(self.lines, "time", format_seconds)
         yield from self._tell_others()
         if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
             yield "Nsight records only the symbols of kernels, so equal symbols of other programs are counted too."
@@ -182,15 +187,29 @@ class KernelTimes(Answer):
         if self.unseen:
             yield f"Not in the profile: {shorten(', '.join(self.unseen), 200)}."
         yield from self._advise()
-        if has_roof:
-            yield f"least: the least time of one run. reached: this time as a share of the measured time. {self.model}"
+        if any(row.estimate for row in self.launches):
+            yield from self._compare()
+
+    def _compare(self) -> Iterator[str]:
+        """Yield sentences that compare the measured times with the estimates, and explain the columns."""
+        # A kernel that several launches share has the time of all of them, and a loop has no estimate.
+        rows = [(row, row.estimate * row.count) for row in self.launches if row.estimate and not row.others]
+        total = sum((estimate for _, estimate in rows), Estimate())
+        inside = sum(estimate.low <= row.seconds <= estimate.high for row, estimate in rows)
+        measured, launches = sum(row.seconds for row, _ in rows), plural(len(rows), "launch", "launches")
+        yield (
+            f"Measured: {format_seconds(measured)} in {launches} with an estimate. Estimated for the same runs: "
+            f"{say_time(total)}. {inside} of {len(rows)} measured times are in their range."
+        )
+        yield f"estimate: the time of one run, without the gap after it. {self.times}"
+        yield f"reached: the least time, a lower bound, as a share of the measured time. {self.model}"
 
     def _say(self) -> str:
         program = f"{self.program} on {title(self.target)}"
         if not self.seconds:
             return f"{self.file_name} ({self.form}) has no events of a device or with the name of an HLO instruction."
         on = f" on {plural(self.devices, self.device.upper())}" if self.devices > 1 else ""
-        total = f"{show_seconds(self.seconds)}{on}"
+        total = f"{format_seconds(self.seconds)}{on}"
         if not self.is_alike:
             kind = self.device.upper()
             return (
@@ -214,7 +233,7 @@ class KernelTimes(Answer):
             return
         if self.other_seconds:
             times = ", ".join(
-                f"{name} {show_seconds(seconds)}" for name, seconds in [*self.other_seconds.items()][:FEW_OTHERS]
+                f"{name} {format_seconds(seconds)}" for name, seconds in [*self.other_seconds.items()][:FEW_OTHERS]
             )
             yield f"Other programs in the profile: {times}."
         # The events of other programs are summed up in a sentence of their own.
@@ -222,13 +241,13 @@ class KernelTimes(Answer):
         if not own:
             return
         rows = tuple(
-            (show_seconds(event.seconds), f"{event.count:,}", f"{shorten(event.name, 56)}: {event.reason}")
+            (format_seconds(event.seconds), f"{event.count:,}", f"{shorten(event.name, 56)}: {event.reason}")
             for event in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
         )
         yield Table(("time", "count", "event and reason"), rows, (0, 1), title="Events that match no launch")
         if len(own) > len(rows):
             rest = sum(event.seconds for event in own[len(rows) :])
-            yield f"{plural(len(own) - len(rows), 'more name')} with {show_seconds(rest)}."
+            yield f"{plural(len(own) - len(rows), 'more name')} with {format_seconds(rest)}."
 
     def _advise(self) -> Iterator[Part]:
         if not self.is_alike:
@@ -247,10 +266,11 @@ class KernelTimes(Answer):
 def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
     reached = row.reached
     roof = (
-        show_seconds(row.least_seconds) if row.least_seconds is not None else "",
+        format_seconds(row.estimate.likely) if row.estimate else "",
         format_share(reached) if reached is not None else "",
     )
     about = [
+        f"estimated {show_range(row.estimate)}" if row.estimate else "",
         f"{row.where} {row.text}".strip(),
         f"[{row.scope}]" if row.scope else "",
         "" if row.role else "without the launches inside it",
@@ -258,10 +278,10 @@ def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
     ]
     return (
         shorten(row.name, _NAME),
-        show_seconds(row.seconds),
+        format_seconds(row.seconds),
         format_share(row.share, 1),
         f"{row.count:,}",
-        show_seconds(row.seconds / row.count),
+        format_seconds(row.seconds / row.count),
         *(roof if has_roof else ()),
         "; ".join(part for part in about if part) or "no line known",
     )

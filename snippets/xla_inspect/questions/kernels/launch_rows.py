@@ -6,12 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping  # noqa: TC003
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import (
     HOST_CALL,
-    MEMORY,
     SourceLine,
     calls_host,
     custom_fusion_kind,
@@ -22,12 +21,14 @@ from xla_inspect.analysis import (
     read_line,
     show_place,
 )
+from xla_inspect.analysis.estimates import Estimate  # noqa: TC001
 from xla_inspect.analysis.machine import find_occupancy, read_limits
-from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.collectives import list_launch_places
 from xla_inspect.targets import find_entry, read_spec
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Launched
+    from xla_inspect.analysis.estimates import TimedLaunch
     from xla_inspect.analysis.machine import Occupancy
     from xla_inspect.captured import Capture, Thunk
     from xla_inspect.hlo import Instruction, Module
@@ -82,6 +83,10 @@ class LaunchRow:
         vmem_bytes: Bytes of VMEM that it uses for its own buffers, on a TPU, or None if unknown.
         least_seconds: The least time of one run according to the published peak rates, or None if there are none.
         limit: The resource that determines the least time: `memory`, or the name of a unit.
+        time: The estimated time of all runs in seconds, without the part that other launches overlap; None without an
+            estimate.
+        hidden_seconds: The estimated time of all runs that other launches overlap, which `time` does not include.
+        time_limit: The resource that determines the estimated time, such as `memory`, `compute` or `launch`.
         grid: Blocks in x, y and z, on a GPU.
         threads: Threads of a block in x, y and z, on a GPU.
         shared_bytes: Bytes of shared memory of a block: those that the launch requests plus, if the code was assembled
@@ -115,6 +120,9 @@ class LaunchRow:
     vmem_bytes: int | None
     least_seconds: float | None
     limit: str
+    time: Estimate | None
+    hidden_seconds: float
+    time_limit: str
     grid: tuple[int, int, int] | None
     threads: tuple[int, int, int] | None
     shared_bytes: int | None
@@ -133,20 +141,14 @@ class LaunchRow:
 
     @property
     def weight(self) -> tuple[float, int]:
-        """The sort key of launches by size: the least time of all runs, then the bytes that they move."""
-        times = self.runs or 1
-        return times * (self.least_seconds or 0.0), times * self.moved_bytes
-
-    @property
-    def bound(self) -> str:
-        """The limit of its least time in one word, `memory` or `compute`, or a dash if it has no least time."""
-        if self.least_seconds is None or not self.least_seconds:
-            return "-"
-        return MEMORY if self.limit == MEMORY else "compute"
+        """The sort key of launches by size: the estimated time of all runs, then the bytes that they move."""
+        return self.time.likely if self.time else 0.0, (self.runs or 1) * self.moved_bytes
 
 
 def describe_launches(
-    capture: Capture, registers: Mapping[str, tuple[int, int, int]] | None = None
+    capture: Capture,
+    registers: Mapping[str, tuple[int, int, int]] | None = None,
+    times: Mapping[str, TimedLaunch] | None = None,
 ) -> tuple[LaunchRow, ...]:
     """Return a row for each launch of a program, in the order of the schedule.
 
@@ -154,6 +156,7 @@ def describe_launches(
         capture: The capture.
         registers: The known resources of kernels by symbol: registers of a thread, bytes that it spills, and bytes of
             shared memory that the code declares.
+        times: The estimated times by the name of the launch.
     """
     lines = find_lines(capture, capture.module)
     languages: dict[str, list[str]] = {}
@@ -162,22 +165,28 @@ def describe_launches(
         languages.setdefault(fit_symbol(piece.kernel), []).append(piece.language)
     launches = model_launches(capture)
     vmem = read_vmem(capture)
-    rows = [
-        replace(row, vmem_bytes=vmem.get(row.name))
-        for row in (_describe(capture, launch, lines, registers or {}, languages) for launch in launches)
-    ]
-    if not any(launch.launch.role == "collective" for launch in launches):
-        return tuple(rows)
-    # A collective that the compiler combined from several belongs to the lines of all of them.
-    exchanges = {
-        launch.name: launch for launch in find_exchanges(capture.program, capture, {}).exchanges if launch.places
-    }
     return tuple(
-        replace(row, where=exchange.where, text=exchange.places[0].text)
-        if (exchange := exchanges.get(row.name) or exchanges.get(launch.launch.scheduled.name))
-        else row
-        for row, launch in zip(rows, launches, strict=True)
+        _describe(
+            capture,
+            launched,
+            lines,
+            registers or {},
+            languages,
+            where=where,
+            text=text,
+            vmem_bytes=vmem.get(launched.launch.name),
+            **_describe_time((times or {}).get(launched.launch.name)),
+        )
+        for launched, (where, text) in zip(launches, list_launch_places(capture, launches), strict=True)
     )
+
+
+def _describe_time(timed: TimedLaunch | None) -> dict[str, Any]:
+    return {
+        "time": timed.total if timed else None,
+        "hidden_seconds": timed.hidden if timed else 0.0,
+        "time_limit": timed.limit if timed else "",
+    }
 
 
 def read_vmem(capture: Capture) -> dict[str, int]:
@@ -235,9 +244,9 @@ def _describe(
     lines: Mapping[Instruction, SourceLine],
     registers: Mapping[str, tuple[int, int, int]],
     languages: Mapping[str, list[str]],
+    **others: Any,  # noqa: ANN401 - the fields that need more than the launch
 ) -> LaunchRow:
     launch, work, thunk = launched.launch, launched.work, launched.launch.thunk
-    line = launched.lines[0] if launched.lines else None
     symbol = thunk.symbol if thunk else ""
     resources = registers.get(symbol)
     shared = thunk.shared_memory if thunk else None
@@ -248,8 +257,6 @@ def _describe(
         role=launch.role or "",
         kind=launch.kind,
         library=find_library(capture.module, launch.instruction),
-        where=show_place(line) if line else "",
-        text=read_line(capture, line) if line else "",
         scope=find_scope(capture, launch.instruction),
         fused=list_fused(capture, launch.instruction, lines),
         within=launch.within,
@@ -264,7 +271,6 @@ def _describe(
         read_bytes=launched.read,
         written_bytes=launched.written,
         on_chip_bytes=launched.on_chip,
-        vmem_bytes=None,
         least_seconds=launched.bound.seconds if launched.bound else None,
         limit=launched.bound.limit if launched.bound else "",
         grid=thunk.grid if thunk else None,
@@ -277,6 +283,7 @@ def _describe(
         bound_by=occupancy.bound_by if occupancy else (),
         callback=HOST_CALL if calls_host(launch.instruction) else "",
         code=tuple(dict.fromkeys(languages.get(fit_symbol(symbol or launch.name), ()))),
+        **others,
     )
 
 

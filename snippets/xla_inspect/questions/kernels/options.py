@@ -74,9 +74,14 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: No target has a launch with one of the names, or a profile cannot be used.
     """
+    # A named launch is described in detail, which times alone do not do.
+    options.trace = options.trace or (None if options.kernel else subject.profile)
     if options.trace or options.label:
-        yield from _ask_trace(subject, targets, options)
-        return
+        answers = [*_ask_trace(subject, targets, options)]
+        if options.trace != subject.profile or any(answer.launches for answer in answers):
+            yield from answers
+            return
+        print_note(package.UNMEASURED.format(options.trace, subject.name))
     refused: list[InspectError] = []
     answered = False
     for target_capture in subjects.answer_each(subject, targets, subject.capture):
@@ -125,9 +130,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
 
 def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.Namespace) -> KernelTimes:
     source, timing = measured
-    if not timing.names_instructions and source.has_starts:
-        # Library kernels have no names of the program: only the kernels before and after them identify their launch.
-        timing = traces.measure_times(source, package.Names(capture).symbols)
+    timing = package.measure_program(capture, source, timing)
     labelled = 0
     if options.label:
         # Labels of another target's launches would be wrong without anybody noticing.
@@ -180,7 +183,7 @@ def kernels(
     lines_of: str = "",
     **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Kernels:
-    """Return each launch with its line, fused operations, work and least time. A function is compiled first.
+    """Return each launch with its line, fused operations, work and estimated time. A function is compiled first.
 
     Args:
         fn: A function, or a capture of it.

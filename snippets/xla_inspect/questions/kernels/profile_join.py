@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import STATEMENT, find_lines, fit_symbol, list_launches, read_line, show_place
-from xla_inspect.answers import sum_lines
+from xla_inspect.analysis.estimates import Estimate, find_rates, time_program
+from xla_inspect.answers import explain_times, sum_lines
 from xla_inspect.questions.kernels.kernel_times import KernelTimes, MeasuredLaunch, Unjoined
 from xla_inspect.questions.kernels.launch_rows import describe_launches, find_scope
 from xla_inspect.targets import explain_absence, find_hardware
-from xla_inspect.traces import Label
+from xla_inspect.traces import Label, measure_times
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Launch, SourceLine
+    from xla_inspect.analysis.estimates import TimedLaunch
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
     from xla_inspect.questions.kernels.launch_rows import LaunchRow
-    from xla_inspect.traces import Event, Timed, Timing
+    from xla_inspect.traces import Event, Source, Timed, Timing
 
 # Suffixes that compilers and loaders append to the name of an instruction to form the name of its kernel.
 _AFTER = re.compile(r"(?:_kernel|\.kernel|__\d+|_clone|\.clone)+$")
@@ -27,6 +30,10 @@ _COPIED = re.compile(r"^\[?(?:CUDA )?mem(?:cpy|set)", re.IGNORECASE)
 _LIBRARY = re.compile(
     r"cutlass|cublas|cudnn|nccl|cub::|thrust|ampere_|sm\d\d_|hopper|gemm|nvjet|splitK|fmha", re.IGNORECASE
 )
+
+
+UNMEASURED = "no event of {} belongs to {}, so the times of its launches are not known"
+"""The note about a profile and a program that did not run in it."""
 
 
 class Names:
@@ -169,6 +176,15 @@ class Names:
         return ends
 
 
+def measure_program(capture: Capture, source: Source, timing: Timing | None = None) -> Timing:
+    """Return the times in a profile, or those that are given, with library kernels known by the kernels around them."""
+    timing = timing or measure_times(source)
+    if timing.names_instructions or not source.has_starts:
+        return timing
+    # Library kernels have no names of the program: only the kernels before and after them identify their launch.
+    return measure_times(source, Names(capture).symbols)
+
+
 def join_times(
     capture: Capture,
     timing: Timing,
@@ -188,6 +204,8 @@ def join_times(
     """
     names = Names(capture)
     rows = {row.name: row for row in describe_launches(capture)}
+    step = time_program(capture)
+    estimates = {name: _estimate_run(one, capture.target) for name, one in step.by_name.items()} if step else {}
     joined: dict[str, list[tuple[Timed, str]]] = {}
     others: dict[str, float] = {}
     unjoined: list[Unjoined] = []
@@ -207,7 +225,10 @@ def join_times(
         reason = explain(event, names)
         unjoined.append(Unjoined(event.op or event.name, event.module, event.seconds, event.count, reason))
     total = timing.seconds
-    measured = [_describe(name, events, rows.get(name), names, total) for name, events in joined.items()]
+    measured = [
+        replace(_describe(name, events, rows.get(name), names, total), estimate=estimates.get(name))
+        for name, events in joined.items()
+    ]
     measured.sort(key=lambda row: -row.seconds)
     matched = {name for row in measured for name in (row.name, *row.others)}
     return KernelTimes(
@@ -232,6 +253,7 @@ def join_times(
         labelled=labelled[0],
         labelled_events=labelled[1],
         model=STATEMENT if find_hardware(capture.target) else explain_absence(capture.target),
+        times=explain_times({capture.target: step}),
     )
 
 
@@ -256,8 +278,19 @@ def _describe(
         share=seconds / total if total else 0.0,
         least_seconds=row.least_seconds if row else None,
         limit=row.limit if row else "",
+        estimate=None,
         known_by=events[0][1],
     )
+
+
+def _estimate_run(timed: TimedLaunch, target: str) -> Estimate | None:
+    """Return the estimated time of one run without gaps, as a profile measures it; None if others overlap with it."""
+    rates = find_rates(target)
+    # The estimate of an overlapped launch is the wait for it, but a profile measures the whole launch.
+    if timed.hidden or not rates:
+        return None
+    floor = rates.floor if timed.overhead.high else Estimate()
+    return timed.seconds * (1 / (timed.launched.launch.runs or 1)) + floor
 
 
 def explain(timed: Timed, names: Names) -> str:

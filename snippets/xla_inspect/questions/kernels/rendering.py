@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import close_brackets
-from xla_inspect.answers import Hint, Table, suggest, tell_lines, tell_scopes
+from xla_inspect.answers import Hint, Table, say_time, show_range, suggest, tell_lines, tell_scopes
 from xla_inspect.plural import plural
-from xla_inspect.questions.kernels.finding import _LONGEST, Kernels, show_seconds
+from xla_inspect.questions.kernels.finding import _LONGEST, Kernels
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_share, shorten
+from xla_inspect.units import format_amount, format_bytes, format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _NAME = 26
-_COLUMNS = ("launch", "least", "limit", "runs", "bytes", "flops", "line and scope")
+_COLUMNS = ("launch", "time", "limit", "runs", "bytes", "flops")
 
 
 def render(kernels: Kernels) -> Iterator[Part]:
@@ -43,9 +43,11 @@ def render(kernels: Kernels) -> Iterator[Part]:
             yield from _tell_one(kernels, next(row for row in kernels.launches if row.name == name))
     else:
         yield from _tell_list(kernels)
-    if kernels.registers_gap:
-        yield kernels.registers_gap
-    yield kernels.model
+    # The list shows the least time only without an estimate, when the model says why there is none.
+    model = kernels.model
+    if kernels.time:
+        model = f"The least time is a lower bound. {model}" if kernels.named else ""
+    yield from filter(None, (kernels.registers_gap, kernels.times, model, kernels.tiles))
 
 
 def _explain_stage(kernels: Kernels) -> str:
@@ -64,13 +66,15 @@ def _say_all(kernels: Kernels) -> str:
     first = kernels.launches[0]
     where = f" ({first.where})" if first.where else ""
     # Without peak rates of the target, only the bytes can rank the launches.
-    if not kernels.least_seconds:
+    if not kernels.time or not kernels.time.likely:
         moved = format_bytes(first.weight[1])
         return f"{program} on {title(kernels.target)}: {counts}. {first.name}{where} moves the most bytes, {moved}."
-    share = format_share(first.weight[0] / kernels.least_seconds)
-    total = show_seconds(kernels.least_seconds)
+    share = format_share(first.weight[0] / kernels.time.likely)
+    verb = (
+        f"takes {say_time(kernels.time)}" if len(kernels.launches) == 1 else f"take {say_time(kernels.time)} together"
+    )
     return (
-        f"{program} on {title(kernels.target)}: {counts} that take at least {total} together. "
+        f"{program} on {title(kernels.target)}: {counts} that {verb}. "
         f"{first.name}{where} accounts for {share} of this time."
     )
 
@@ -79,24 +83,24 @@ def _say_named(kernels: Kernels) -> str:
     row = next(row for row in kernels.launches if row.name == kernels.named[0])
     what = f"{row.kind} {row.role}" if row.kind != row.role else row.kind
     where = f" from {row.where}" if row.where else ""
-    least = f"; it takes at least {show_seconds(row.least_seconds)} per run" if row.least_seconds else ""
-    return f"{row.name} is a {what}{where} in {kernels.program} on {title(kernels.target)}{least}."
+    runs = f" in {plural(row.runs or 1, 'run')}" if row.runs != 1 else ""
+    time = f"; it takes {say_time(row.time)}{runs}" if row.time and row.time.likely else ""
+    return f"{row.name} is a {what}{where} in {kernels.program} on {title(kernels.target)}{time}."
 
 
 def _tell_list(kernels: Kernels) -> Iterator[Part]:
     launches, others = kernels.launches[: kernels.shown], kernels.launches[kernels.shown :]
     cells = tuple(map(_list_row, launches))
-    # Without published peak rates, the columns for the least time and its limit would be empty.
-    columns = [at for at in range(len(_COLUMNS)) if kernels.least_seconds is not None or at not in {1, 2}]
+    # Without an estimate, the columns for the time and its limit would be empty.
+    columns = [at for at in range(len(_COLUMNS) + 1) if kernels.time or at not in {1, 2}]
+    heads = (*_COLUMNS, "range, line and scope" if kernels.time else "line and scope")
     rows = tuple(tuple(row[at] for at in columns) for row in cells)
     numbers = tuple(number for number, at in enumerate(columns) if at in {1, 3, 4, 5})
     if rows:
-        yield Table(tuple(_COLUMNS[at] for at in columns), rows, numbers)
+        yield Table(tuple(heads[at] for at in columns), rows, numbers)
     if others:
-        least = sum(row.weight[0] for row in others)
-        share = (
-            f" ({format_share(least / kernels.least_seconds, 1)} of the least time)" if kernels.least_seconds else ""
-        )
+        time = sum(row.weight[0] for row in others)
+        share = f" ({format_share(time / kernels.time.likely, 1)} of the time)" if kernels.time else ""
         omitted = plural(len(others), "smaller launch", "smaller launches")
         yield f"{omitted} not shown{share}; --all shows all launches."
     if kernels.unknown_runs:
@@ -104,7 +108,7 @@ def _tell_list(kernels: Kernels) -> Iterator[Part]:
             f"{plural(kernels.unknown_runs, 'launch is', 'launches are')} counted once (? in the column runs): the "
             "trip count of the loop or the taken branch is not known at compile time."
         )
-    unit = ("bytes", _show_bytes) if kernels.least_seconds is None else ("least", show_seconds)
+    unit = ("time", format_seconds) if kernels.time else ("bytes", _show_bytes)
     # With one launch for each line, the totals would repeat the table of launches.
     if len(kernels.launches) > len(kernels.lines) > 1:
         yield tell_lines(kernels.lines, *unit)
@@ -143,11 +147,13 @@ def _show_bytes(number: float) -> str:
 def _list_row(row: LaunchRow) -> tuple[str, ...]:
     size = _show_size(row)
     line = f"{row.where} {close_brackets(row.text)}".strip()
-    about = [line, f"[{row.scope}]" if row.scope else "", row.library, row.callback, size]
+    hidden = f"other launches hide {format_seconds(row.hidden_seconds)}" if row.hidden_seconds else ""
+    time = show_range(row.time) if row.time and row.time.high else ""
+    about = [time, line, f"[{row.scope}]" if row.scope else "", row.library, row.callback, size, hidden]
     return (
         shorten(row.name, _NAME),
-        show_seconds(row.weight[0]),
-        row.bound,
+        format_seconds(row.weight[0]),
+        row.time_limit,
         "?" if row.runs is None else f"{row.runs:,}",
         format_bytes(row.weight[1]),
         # A library call with unknown work must not look as if it did none.
@@ -207,8 +213,11 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
 
 def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     """Yield the properties of a launch on its device as pairs of a name and a value."""
+    if row.time:
+        runs = "" if row.runs == 1 else " in all runs"
+        yield "time", f"{say_time(row.time)}{runs}, limited by {row.time_limit}"
     if row.least_seconds is not None:
-        yield "least time", f"{show_seconds(row.least_seconds)}, limited by {row.limit}"
+        yield "least time", f"{format_seconds(row.least_seconds)} at peak rates, limited by {row.limit}"
     if row.grid and row.threads:
         yield "grid", _show_launch(row.grid, row.threads)
     if row.shared_bytes is not None:

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.questions.memory.finding import ON_THE_WAY, ROLES, MemoryTrial, MemoryUse, explain_memory
+    from xla_inspect.questions.memory.finding import (
+        ON_THE_WAY,
+        ROLES,
+        MemoryTrial,
+        MemoryUse,
+        explain_memory,
+        find_available,
+    )
     from xla_inspect.questions.memory.options import memory
 else:
     __getattr__ = lazy_names(__name__)
@@ -16,5 +23,6 @@ __all__ = [
     "MemoryTrial",
     "MemoryUse",
     "explain_memory",
+    "find_available",
     "memory",
 ]

@@ -16,9 +16,12 @@ from xla_inspect.analysis import (
     find_refusal,
     find_stage,
     list_held,
+    parse_report,
     read_op_scope,
 )
+from xla_inspect.analysis.estimates import Estimate  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers import Answer, LineTotal, sum_scopes
+from xla_inspect.questions.collectives import explain_constraints
 from xla_inspect.targets import find_hardware
 
 if TYPE_CHECKING:
@@ -29,7 +32,8 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 
-type Role = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
+type Role = Literal["argument", "result", "constant", "saved", "temporary", "gap", "unknown"]
+type Basis = Literal["plan", "live ranges", "usage report"]
 
 
 ROLES: Mapping[Role, str] = {
@@ -39,6 +43,7 @@ ROLES: Mapping[Role, str] = {
     "saved": "saved for the backward pass",
     "temporary": "temporaries",
     "gap": "reserved, but unused at the peak",
+    "unknown": "unknown",
 }
 """The description of each role (purpose of memory) in the printed answer."""
 
@@ -82,12 +87,14 @@ class MemoryTrial:
         needed_bytes: The memory that the changed program needs, also if it ran out of memory; None if it is unknown.
         fits: Whether the changed program fits, or None if unknown.
         note: The error message, or an empty string.
+        time: The estimated time of the changed program in seconds; None without an estimate, or if it does not fit.
     """
 
     change: str
     needed_bytes: int | None
     fits: bool | None
     note: str = ""
+    time: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -114,6 +121,10 @@ class MemoryUse(Answer):
         unknown_shards: The number of arguments and results without a known sharding, which count in full.
         scopes: The bytes by scope (`text`) of the line with at least half of them. Values without a line count as one
             line. Empty if no line has that share, or if it has only one scope.
+        basis: The source of the numbers: the memory plan, or a part of it without the rest.
+        constraints: Sentences about each `with_sharding_constraint` that pads a value or has no effect.
+        time: With `trials`, the estimated time of the unchanged program, or None as in `MemoryTrial`.
+        times: With `trials`, the limits of the estimated times, or an empty string without them.
     """
 
     program: str
@@ -133,6 +144,10 @@ class MemoryUse(Answer):
     global_bytes: int = 0
     unknown_shards: int = 0
     scopes: tuple[LineTotal, ...] = ()
+    basis: Basis = "plan"
+    constraints: tuple[str, ...] = ()
+    time: Estimate | None = None
+    times: str = ""
 
     @property
     def holds(self) -> bool:
@@ -166,6 +181,11 @@ def explain_memory(
     needed_bytes = sum(value.size for value in values) or (
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
+    # Without a module there are no lines, so each value is a row of its own.
+    by = "buffer" if capture.is_plan else by
+    basis: Basis = "live ranges" if capture.live_ranges else "usage report"
+    basis = "plan" if capture.buffers or not capture.is_plan else basis
+    needed_bytes = parse_report(capture.memory_report)[0] if basis == "usage report" else needed_bytes
     refusal = find_refusal(capture)
     # Only an error about main memory has the bytes that the whole program needs.
     is_main = refusal is not None and refusal.space == HBM
@@ -173,10 +193,10 @@ def explain_memory(
     available = (refusal.limit_bytes if refusal and is_main else None) or find_available(capture.target)
     # A failed compilation has no memory plan, but the compiler's message has the bytes that it needed.
     needed_bytes = needed_bytes or (refusal.needed_bytes if refusal and is_main else None) or 0
-    gap = "" if capture.buffers else capture.missing.get("buffers", "")
+    gap = "" if capture.buffers or capture.is_plan else capture.missing.get("buffers", "")
     fits = None if available is None or capture.error else needed_bytes <= available
     # Without temporaries the sum is a lower bound: it can show that a program does not fit, but not that it fits.
-    fits = None if gap and fits else fits
+    fits = None if (gap and fits) or basis == "live ranges" else fits
     # An on-chip memory may run out although the main memory suffices.
     if refusal is not None:
         fits = False
@@ -209,6 +229,8 @@ def explain_memory(
         )
         if by == "line"
         else (),
+        basis=basis,
+        constraints=explain_constraints(capture),
     )
 
 
@@ -244,7 +266,7 @@ def _describe(capture: Capture, pieces: Sequence[Held], by: str) -> MemoryRow:
         code = lines[first.line.number - 1].strip() if first.line.number <= len(lines) else ""
     return MemoryRow(
         role=first.role,
-        place=_find_scope(first) if by == "scope" else _name_place(first),
+        place=_find_scope(first) if by == "scope" else _name_place(first) or (first.name if capture.is_plan else ""),
         scope=_find_scope(first),
         code=code,
         bytes=sum(value.size for value in pieces),
@@ -278,7 +300,7 @@ def _find_scope(value: Held) -> str:
 
 def _count_undonated(capture: Capture, values: Iterable[Held]) -> int:
     """Return the bytes of arguments that are not donated although a result of their shape could use their memory."""
-    if not capture.after:
+    if capture.is_plan or not capture.after:
         return 0
     results: dict[str, int] = defaultdict(int)
     for leaf in capture.module.entry.root.shape.leaves():

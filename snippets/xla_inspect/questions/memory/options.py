@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import analysis
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator, Sequence
 
+    from xla_inspect.analysis.estimates import StepTime
     from xla_inspect.captured import Capture
     from xla_inspect.questions.memory.finding import MemoryTrial, MemoryUse
     from xla_inspect.subject import Subject
@@ -42,30 +44,50 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: The change to try is unknown.
     """
-    kinds = subjects.read_kinds(options.tried, known=subjects.KINDS)
+    kinds = subjects.choose_kinds(subject, subjects.read_kinds(options.tried, known=subjects.KINDS))
 
     def answer(target: str) -> MemoryUse:
         capture = subject.capture(target)
         trials = list(_try_changes(subject, target, kinds, capture)) if kinds else []
         # A dump cannot be compiled with a change, so its answer suggests no command.
         command_words = subjects.write_subject(options, target) if subject.call else ""
-        return package.explain_memory(capture, command_words, by=options.by, trials=trials)
+        use = package.explain_memory(capture, command_words, by=options.by, trials=[trial for trial, _ in trials])
+        if not trials:
+            return use
+        from xla_inspect.answers import explain_times
+
+        own = _estimate(capture, use)
+        step = next(filter(None, (own, *(step for _, step in trials))), None)
+        return replace(use, time=own.seconds if own else None, times=explain_times({capture.target: step}))
 
     yield from subjects.answer_each(subject, targets, answer)
 
 
-def _try_changes(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) -> Iterator[MemoryTrial]:
-    """Compile the program with each change that applies to it, and yield its memory or the error message."""
+def _try_changes(
+    subject: Subject, target: str, kinds: Sequence[str], capture: Capture
+) -> Iterator[tuple[MemoryTrial, StepTime | None]]:
+    """Compile the program with each change that applies to it; yield its memory or the error message, and its time."""
     for trial in subjects.list_trials(subject, kinds, capture):
         try:
-            use = package.explain_memory(trial.capture(target), "")
+            changed = trial.capture(target)
+            use = package.explain_memory(changed, "")
+            step = _estimate(changed, use)
         except Exception as error:  # noqa: BLE001 - a change that fails for any reason must not stop the others
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
-            yield package.MemoryTrial(trial.change, None, None, text)
+            yield package.MemoryTrial(trial.change, None, None, text), None
         else:
             # A change may free main memory but still exceed an on-chip memory.
             note = use.refusal.sentence if use.refusal and use.refusal.space != analysis.HBM else ""
-            yield package.MemoryTrial(trial.change, use.needed_bytes or None, use.fits, note)
+            time = step.seconds if step else None
+            yield package.MemoryTrial(trial.change, use.needed_bytes or None, use.fits, note, time), step
+
+
+def _estimate(capture: Capture, use: MemoryUse) -> StepTime | None:
+    """Return the estimated time of a program, or None if it does not fit and so cannot run."""
+    # The help of the command must not import the package of estimates.
+    from xla_inspect.analysis.estimates import time_program
+
+    return time_program(capture) if use.holds else None
 
 
 def memory(

@@ -8,7 +8,7 @@ from xla_inspect.analysis import (
     HBM,
     close_brackets,
 )
-from xla_inspect.answers import Hint, Table, suggest, tell_scopes
+from xla_inspect.answers import Hint, Table, say_time, show_time, suggest, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.memory.finding import ROLES, MemoryRow, MemoryTrial, MemoryUse
 from xla_inspect.targets import title
@@ -48,7 +48,11 @@ def render(use: MemoryUse) -> Iterator[Part]:
         total = sum(row.bytes for row in rest)
         cells.append((format_bytes(total), _share(use, total), f"{len(rest)} more", "", ""))
     yield Table(("bytes", "%", "line", "purpose", "values at the peak"), tuple(cells), (0, 1))
-    yield from _tell_roles(use)
+    if use.basis == "plan":
+        yield from _tell_roles(use)
+    elif use.basis == "usage report":
+        yield "Values that are not live at the same time share memory, so the rows may add up to more than the total."
+    yield from use.constraints
     if use.scopes:
         yield tell_scopes(use.scopes, "bytes", format_bytes, "values")
     # Some padding is unavoidable, so only large amounts are shown.
@@ -67,12 +71,7 @@ def render(use: MemoryUse) -> Iterator[Part]:
         yield str(cause)
         yield Hint(f"Remedy: {cause.remedy}.")
     if use.trials:
-        yield Table(
-            ("needs", "fits", "change"),
-            tuple(map(_tell_trial, use.trials)),
-            (0,),
-            "Memory with each change, compiled to measure it",
-        )
+        yield from _tell_trials(use)
     yield from _advise(use)
 
 
@@ -101,9 +100,11 @@ def _say(use: MemoryUse) -> str:
     # Global shapes would overstate the memory of one device.
     if use.stage.shapes != "of one device":
         return _say_global(use)
-    if use.gap:
-        needs = f"{subject} needs {format_bytes(use.needed_bytes)} per device for arguments and results"
-        return f"{needs}. The size of its temporaries is not known: {use.gap}."
+    size = format_bytes(use.needed_bytes)
+    if use.gap or use.basis == "live ranges":
+        needs = f"{subject} needs {size} per device for arguments and results. The size of its temporaries is not known"
+        live = f"{subject}: the values at the peak have {size}. The memory that the program needs is not known"
+        return f"{needs}: {use.gap}." if use.gap else f"{live}: live ranges do not show which values share memory."
     # An error before the memory plan leaves no bytes to report.
     if not use.needed_bytes:
         return f"{subject}: the compiler failed before it planned the memory."
@@ -191,7 +192,20 @@ def _tell_row(row: MemoryRow) -> str:
     )
 
 
-def _tell_trial(trial: MemoryTrial) -> tuple[str, str, str]:
+def _tell_trials(use: MemoryUse) -> Iterator[Part]:
+    """Yield the table of the tried changes, with their times if there are estimates."""
+    rows = tuple(map(_tell_trial, use.trials))
+    if not use.times:
+        # Without any estimate, the column of times would be empty.
+        rows = tuple((*row[:2], row[3]) for row in rows)
+    columns = ("needs", "fits", *(("time",) if use.times else ()), "change")
+    yield Table(columns, rows, (0,), "Memory with each change, compiled to measure it")
+    if use.times:
+        own = f"Without a change, a step takes {say_time(use.time)}. " if use.time else ""
+        yield f"{own}{use.times}"
+
+
+def _tell_trial(trial: MemoryTrial) -> tuple[str, ...]:
     needs = format_bytes(trial.needed_bytes) if trial.needed_bytes is not None else "?"
     fits = {True: "yes", False: "no", None: "?"}[trial.fits]
-    return needs, fits, f"{trial.change}: {trial.note}" if trial.note else trial.change
+    return needs, fits, show_time(trial.time), f"{trial.change}: {trial.note}" if trial.note else trial.change

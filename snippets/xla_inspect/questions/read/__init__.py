@@ -6,10 +6,12 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.questions.read.finding import describe_dump, list_dump
+    from xla_inspect.questions.read.program_table import ProgramTable
 else:
     __getattr__ = lazy_names(__name__)
 
 __all__ = [
+    "ProgramTable",
     "describe_dump",
     "list_dump",
 ]

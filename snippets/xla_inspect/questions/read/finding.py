@@ -136,9 +136,9 @@ def describe_dump(
         left_out: The files that are not part of the dump, each with the reason.
         command_words: The dump and the module, as on the command line.
     """
-    filled = [field.name for field in fields(capture) if field.name in NAMES and getattr(capture, field.name)]
     # An incomplete part is listed with its reason instead.
-    there = [name for field, name in NAMES.items() if field in filled and field not in capture.missing]
+    names = [field.name for field in fields(capture) if field.name not in capture.missing]
+    there = [name for field, name in NAMES.items() if field in names and getattr(capture, field)]
     return DumpContents(
         program=module.name,
         asked=command_words,

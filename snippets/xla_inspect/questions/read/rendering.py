@@ -46,7 +46,7 @@ def render_table(table: DumpTable) -> Iterator[Part]:
         largest = max(table.modules, key=lambda row: (row.stage == "optimized", row.bytes))
         # With only one module, its name is not needed.
         name = f"{table.asked}:{largest.module}" if len(table.modules) > 1 else table.asked
-        yield Hint("To inspect one module:", suggest("summary", name))
+        yield Hint("To inspect one module:", suggest("memory" if largest.stage == "none" else "summary", name))
 
 
 def render_contents(contents: DumpContents) -> Iterator[Part]:
@@ -62,7 +62,8 @@ def render_contents(contents: DumpContents) -> Iterator[Part]:
     yield Table(("missing", "reason"), rows, (), "Missing information")
     yield from tell_left_out(contents.left_out)
     for question, text in _QUESTIONS.items():
-        yield Hint(text, suggest(question, contents.asked))
+        if contents.stage.name != "none" or question == "memory":
+            yield Hint(text, suggest(question, contents.asked))
 
 
 def tell_left_out(left_out: Mapping[str, str]) -> Iterator[str]:

@@ -74,6 +74,8 @@ def explain_release_change(
         place, line = _find_kernel_line(new, kernel)
     elif change.question == "copies":
         place, line, what = _find_copies(old, new)
+    elif change.question == "numbers":
+        difference, place, line, what = _find_numbers(old, new, releases)
     elif compared is not None:
         place, line, what = _find_place(change.question, compared)
     return replace(
@@ -106,6 +108,34 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
     what = tuple(f"{change.what}: {show(change.left)} -> {show(change.right)}" for change in ordered[:_FEW])
     first = next((change for change in ordered if change.file), None)
     return (f"{first.file}:{first.line}", first.text, what) if first else ("", "", what)
+
+
+def _find_numbers(
+    old: Capture, new: Capture, releases: tuple[str, str]
+) -> tuple[PassDifference, str, str, tuple[str, ...]]:
+    """Return the passes at which the results of two releases diverge, the place and text of the line, and the sizes."""
+    from xla_inspect.questions.numbers import compare_programs
+
+    try:
+        answer = compare_programs(old, new, releases)
+    except UNREADABLE as error:
+        return PassDifference("unknown"), "", "", (str(error),)
+    steps = (answer.left_step, answer.right_step)
+    passes = [step.passes[-1] if step and step.passes else "" for step in steps]
+    names = [name.rpartition("/")[2] for name in passes]
+    origin = next((step.origin for step in reversed(steps) if step and step.origin.where), None)
+    what = tuple(
+        f"Result {one.output}: relative error {one.relative:.2g}, absolute {one.absolute:.2g}"
+        for one in answer.after[:_FEW]
+    )
+    difference = PassDifference(
+        "lowering" if answer.is_before_passes else "pass" if any(names) else "unknown",
+        old=names[0],
+        new=names[1],
+        blamed=names[1] or names[0],
+        pipeline=(passes[1] or passes[0]).rpartition("/")[0],
+    )
+    return difference, origin.where if origin else "", origin.text if origin else "", what
 
 
 def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]:

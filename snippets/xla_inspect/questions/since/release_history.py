@@ -32,6 +32,7 @@ class ReleaseRow:
         kernels: The number of kernels.
         collectives: The number of exchanges between devices.
         code: A hash of four characters of the generated code, without names.
+        numbers: A hash of eight characters of the results on random inputs, if it was requested.
         code_instructions: The number of instructions in the generated code.
         code_loops: The number of loops in the generated code.
         deepest_loops: The greatest depth of nested loops.
@@ -49,6 +50,7 @@ class ReleaseRow:
     kernels: int | None = None
     collectives: int | None = None
     code: str | None = None
+    numbers: str | None = None
     code_instructions: int | None = None
     code_loops: int | None = None
     deepest_loops: int | None = None
@@ -133,9 +135,10 @@ class ReleaseChange:
         pair = f"`{self.blamed}`"
         if self.old_pass and self.new_pass and self.old_pass != self.new_pass:
             pair = f"`{self.old_pass}` in {self.before} and `{self.new_pass}` in {self.after}"
-        sentence = f"The modules of the two releases differ from {pair} on."
+        compared = "results" if self.question == "numbers" else "modules"
+        sentence = f"The {compared} of the two releases differ from {pair} on."
         if self.blamed == self.old_pass != self.new_pass:
-            sentence = f"{sentence} In JAX {self.after}, `{self.old_pass}` does not change the module."
+            sentence = f"{sentence} In JAX {self.after}, `{self.old_pass}` does not change the {compared}."
         if self.maker and self.maker != self.blamed:
             sentence = f"{sentence} The pass `{self.maker}` creates the new {self.question}."
         return sentence

@@ -32,6 +32,7 @@ COLUMNS: Mapping[str, Callable[[ReleaseRow], str]] = {
     "kernels": lambda row: _show(row.kernels),
     "collectives": lambda row: _show(row.collectives),
     "code": lambda row: row.code or "",
+    "numbers": lambda row: row.numbers or "",
     "loops": _show_loops,
 }
 """The functions that return the cell of a release in each column of the table, by heading."""
@@ -115,6 +116,8 @@ def _tabulate(history: ReleaseHistory) -> Table:
     # Most programs run on one device, where the column would contain only zeros.
     if not any(row.collectives for row in history.rows):
         del columns["collectives"]
+    if "numbers" not in history.questions:
+        del columns["numbers"]
     if "compile-time" in history.questions:
         columns["compile"] = lambda row: _show(row.compile_seconds, format_duration)
     if any(row.run_seconds is not None for row in history.rows):

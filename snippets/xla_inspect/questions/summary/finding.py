@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import Stage, model_launches, name_failure, show_place
-from xla_inspect.answers import Answer, LineTotal, sum_scopes
+from xla_inspect.analysis.estimates import Estimate, time_program
+from xla_inspect.answers import Answer, LineTotal, explain_times, sum_scopes
 from xla_inspect.questions.collectives import (
     Replication,
     find_exchanges,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from xla_inspect.analysis import Launched
+    from xla_inspect.analysis.estimates import StepTime
     from xla_inspect.answers import Part
     from xla_inspect.captured import Capture
     from xla_inspect.questions.collectives import Exchange
@@ -35,7 +37,7 @@ class Largest:
         place: `file:line` of its origin, or an empty string.
         bytes: The bytes that a kernel's runs read and write, that a memory use occupies, or that one run of a
             collective sends.
-        seconds: The least time of a kernel's runs according to the roofline; None without one, or for other sorts.
+        seconds: The estimated time of all runs of a kernel or a collective that nothing else overlaps, or None.
     """
 
     sort: str
@@ -56,6 +58,7 @@ class TargetSummary:
         copies: The number of launches that only move data.
         collectives: The number of exchanges between devices.
         flops: Operations, where loops count with their trip counts if the compiler knows them.
+        time: The estimated time of the program in seconds with its range, or None, as for a CPU.
         moved_bytes: Bytes of main memory that launches read and write, where loops count with their trip counts.
         peak_bytes: The executable's peak memory.
         argument_bytes: The bytes of arguments at the peak.
@@ -68,6 +71,7 @@ class TargetSummary:
         stage: The stage of the counted module. Before kernels are determined, the counts of launches are None.
         instructions: The number of instructions of the module.
         replication: The arguments, results and work that several devices replicate, or None.
+        constraints: Sentences about each `with_sharding_constraint` that pads a value or has no effect.
         scopes: By the sort of `largest`, the totals by scope of the line with at least half of the amount. Launches or
             values without a line count as one line. Empty if no line has that share, or if it has only one scope.
     """
@@ -78,6 +82,7 @@ class TargetSummary:
     copies: int | None
     collectives: int
     flops: float | None
+    time: Estimate | None
     moved_bytes: int | None
     peak_bytes: int
     argument_bytes: int
@@ -89,6 +94,7 @@ class TargetSummary:
     stage: Stage
     instructions: int
     replication: Replication | None
+    constraints: tuple[str, ...]
     scopes: Mapping[str, tuple[LineTotal, ...]]
 
 
@@ -100,11 +106,13 @@ class Summary(Answer):
         program: The name of the program.
         asked: The subject and options, as on the command line.
         targets: One summary for each target.
+        times: The limits of the estimated times, or an empty string without them.
     """
 
     program: str
     asked: str
     targets: tuple[TargetSummary, ...]
+    times: str
 
     @property
     def holds(self) -> bool:
@@ -129,7 +137,13 @@ def summarize(program: str, captures: Sequence[Capture], command_words: str) -> 
         captures: One capture for each target.
         command_words: The subject and options, as on the command line.
     """
-    return Summary(program, command_words, tuple(map(_summarize, captures)))
+    steps = [None if capture.error else time_program(capture) for capture in captures]
+    return Summary(
+        program,
+        command_words,
+        tuple(map(_summarize, captures, steps)),
+        explain_times({capture.target: step for capture, step in zip(captures, steps, strict=True)}),
+    )
 
 
 def answer_dump(capture: Capture, command_words: str) -> Summary:
@@ -137,7 +151,8 @@ def answer_dump(capture: Capture, command_words: str) -> Summary:
     return summarize(capture.program, [capture], command_words)
 
 
-def _summarize(capture: Capture) -> TargetSummary:
+def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
+    times = {name: one.total.likely for name, one in step.by_name.items()} if step else {}
     launches = model_launches(capture) if capture.after else ()
     kernels = [launch for launch in launches if launch.launch.role == "kernel"]
     kinds = Counter(launch.launch.kind for launch in kernels)
@@ -152,6 +167,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
         flops=sum(launch.work.flops * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
+        time=step.seconds if step else None,
         moved_bytes=sum(launch.bytes * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
         peak_bytes=memory.needed_bytes,
         argument_bytes=memory.sum_roles("argument"),
@@ -159,39 +175,44 @@ def _summarize(capture: Capture) -> TargetSummary:
         output_bytes=memory.sum_roles("result"),
         # The times in a dump may come from another machine, so the summary omits them.
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
-        largest=(*_find_kernels(kernels), *_find_memory(memory), *_find_collectives(exchanges.exchanges)),
+        largest=(
+            *_find_kernels(kernels, times),
+            *_find_memory(memory),
+            *_find_collectives(exchanges.exchanges),
+        ),
         error=name_failure(capture),
         stage=memory.stage,
         instructions=capture.module.instruction_count() if capture.after else 0,
         replication=exchanges.replication,
+        constraints=exchanges.constraints,
         scopes={
-            "kernel": sum_scopes(list(_list_scopes(capture, kernels))),
+            "kernel": sum_scopes(list(_list_scopes(capture, kernels, times))),
             "memory": memory.scopes,
             "collective": exchanges.scopes,
         },
     )
 
 
-def _measure(launch: Launched) -> tuple[float, int]:
-    """Return the least seconds of all runs of a kernel by the roofline, or 0 without one, and the bytes they move."""
-    runs = launch.launch.runs or 1
-    return (launch.bound.seconds * runs if launch.bound else 0.0, launch.bytes * runs)
+def _measure(launch: Launched, times: Mapping[str, float]) -> tuple[float, int]:
+    """Return the estimated seconds of all runs of a kernel, or 0 without an estimate, and the bytes they move."""
+    return times.get(launch.launch.name, 0.0), launch.bytes * (launch.launch.runs or 1)
 
 
-def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
-    """Yield the kernels with the greatest least time, or with the most bytes if the target has no roofline."""
-    for launch in sorted(kernels, key=_measure, reverse=True)[:LARGEST]:
-        seconds, moved = _measure(launch)
+def _find_kernels(kernels: Sequence[Launched], times: Mapping[str, float]) -> Iterator[Largest]:
+    """Yield the kernels with the greatest estimated time, or with the most bytes if the target has no estimate."""
+    for launch in sorted(kernels, key=lambda launch: _measure(launch, times), reverse=True)[:LARGEST]:
+        seconds, moved = _measure(launch, times)
         yield Largest("kernel", launch.launch.name, _name_place(launch), moved, seconds or None)
 
 
-def _list_scopes(capture: Capture, kernels: Sequence[Launched]) -> Iterator[tuple[str, str, float]]:
-    """Yield the line, the scope and the weight of each kernel: least seconds or, if no kernel has any, bytes."""
-    # One table must not mix seconds and bytes, so bytes count only if no kernel has a least time.
-    has_roof = any(launch.bound for launch in kernels)
+def _list_scopes(
+    capture: Capture, kernels: Sequence[Launched], times: Mapping[str, float]
+) -> Iterator[tuple[str, str, float]]:
+    """Yield the line, the scope and the weight of each kernel: estimated seconds or, without an estimate, bytes."""
     for launch in kernels:
         scope = find_scope(capture, launch.launch.instruction).rpartition("/")[0]
-        yield _name_place(launch), scope, _measure(launch)[not has_roof]
+        # One table must not mix seconds and bytes.
+        yield _name_place(launch), scope, _measure(launch, times)[not times]
 
 
 def _name_place(launched: Launched) -> str:
@@ -205,4 +226,6 @@ def _find_memory(memory: MemoryUse) -> Iterator[Largest]:
 
 def _find_collectives(exchanges: Sequence[Exchange]) -> Iterator[Largest]:
     for exchange in sorted(exchanges, key=lambda exchange: -exchange.sent_bytes)[:LARGEST]:
-        yield Largest("collective", exchange.kind, exchange.where if exchange.places else "", exchange.sent_bytes, None)
+        place = exchange.where if exchange.places else ""
+        seconds = exchange.time.likely if exchange.time else None
+        yield Largest("collective", exchange.kind, place, exchange.sent_bytes, seconds)

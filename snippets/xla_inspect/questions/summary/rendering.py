@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Hint, Table, name_scope, suggest
+from xla_inspect.answers import Hint, Table, name_scope, show_range, suggest
 from xla_inspect.plural import plural
 from xla_inspect.questions.summary.finding import KINDS, LARGEST, Largest, Summary, TargetSummary
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_duration, shorten
+from xla_inspect.units import format_amount, format_bytes, format_duration, format_seconds, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,6 +40,7 @@ def render(summary: Summary) -> Iterator[Part]:
         ("collectives", [_count_collectives(target) for target in summary.targets]),
         ("flops", [_show(target.flops, format_amount) for target in summary.targets]),
         ("bytes moved", [_show(target.moved_bytes, format_bytes) for target in summary.targets]),
+        *_list_times(summary),
         ("memory needed", [_show_needed(target) for target in summary.targets]),
         ("  arguments", [format_bytes(target.argument_bytes) for target in summary.targets]),
         ("  temporaries", [_show(target.temporary_bytes, format_bytes) for target in summary.targets]),
@@ -53,13 +54,14 @@ def render(summary: Summary) -> Iterator[Part]:
     for target in summary.targets:
         if target.replication and (sentence := target.replication.sentence):
             yield f"Replicated on {title(target.target)}: {sentence}."
+    yield from dict.fromkeys(sentence for target in summary.targets for sentence in target.constraints)
     for sort, (title_, bytes_heading) in SORTS.items():
         largest = [
             (target.target, entry) for target in summary.targets for entry in target.largest if entry.sort == sort
         ]
         if largest:
-            # If no target has a least time, the column would be empty.
-            timed = any(entry.seconds for _, entry in largest)
+            # If no target has an estimate, the column would be empty.
+            timed = any(entry.seconds is not None for _, entry in largest)
             cells = tuple(
                 (
                     target,
@@ -70,10 +72,20 @@ def render(summary: Summary) -> Iterator[Part]:
                 )
                 for target, entry in largest
             )
-            header = ("target", bytes_heading, *(("at least",) if timed else ()), "line", sort)
+            header = ("target", bytes_heading, *(("time",) if timed else ()), "line", sort)
             yield Table(header, cells, (1, 2) if timed else (1,), title_)
         yield from _tell_scopes(summary, sort)
+    if summary.times:
+        yield summary.times
     yield from _advise(summary)
+
+
+def _list_times(summary: Summary) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows with the estimated time of each target and its range, or nothing without any estimate."""
+    times = [target.time for target in summary.targets]
+    if any(times):
+        yield "time of a step", [format_seconds(time.likely) if time else "" for time in times]
+        yield "  range", [show_range(time) if time and time.high else "" for time in times]
 
 
 def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
@@ -98,6 +110,8 @@ def _advise(summary: Summary) -> Iterator[Hint]:
             yield Hint("To see the data that devices exchange, and the reasons:", suggest("collectives", summary.asked))
         if any(target.kernels for target in summary.targets):
             yield Hint("To see each kernel and its limit:", suggest("kernels", summary.asked))
+        if any(target.time for target in summary.targets):
+            yield Hint("To see where the time goes:", suggest("time", summary.asked))
 
 
 def _say(target: TargetSummary) -> str:
@@ -128,4 +142,4 @@ def _count_collectives(target: TargetSummary) -> str:
 
 
 def _tell_time(largest: Largest) -> str:
-    return format_duration(largest.seconds) if largest.seconds else ""
+    return format_seconds(largest.seconds) if largest.seconds is not None else ""

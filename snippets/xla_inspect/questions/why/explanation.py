@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from xla_inspect.analysis import FINAL, Stage
+from xla_inspect.analysis.estimates import Estimate  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.answers import Answer, suggest
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class WhyTrial:
         outcome: The effect on the subject of the question, one of `OUTCOMES`.
         effect: The counts before and after the change.
         note: The error message, or an empty string.
+        time: The estimated time of the changed program in seconds, or None.
     """
 
     kind: str
@@ -185,6 +187,7 @@ class WhyTrial:
     outcome: Outcome
     effect: str
     note: str = ""
+    time: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -206,6 +209,8 @@ class Why(Answer):
         is_full: Whether the answer shows everything that is known.
         is_tried: Whether changes can be compiled, which needs more than a saved capture.
         stage: The stage of the module.
+        time: With `trials`, the estimated time of the unchanged program, or None.
+        times: With `trials`, the limits of the estimated times, or an empty string without them.
     """
 
     program: str
@@ -221,6 +226,8 @@ class Why(Answer):
     is_full: bool = False
     is_tried: bool = True
     stage: Stage = FINAL
+    time: Estimate | None = None
+    times: str = ""
 
     @property
     def is_pair(self) -> bool:

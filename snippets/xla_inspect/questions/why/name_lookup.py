@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,10 +18,11 @@ from xla_inspect.analysis import (
 )
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
+from xla_inspect.questions.why.statements import Statement, list_assigned, list_definitions
 from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from xla_inspect.analysis import Histories
     from xla_inspect.captured import Capture
@@ -31,20 +31,6 @@ if TYPE_CHECKING:
 _LINE = re.compile(r"(?:(?P<file>[^:]*):|:)?(?P<number>\d+)(?::\d+)?")
 _NEAREST = 4
 _FAR = 3
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """The file and the extent of a statement: pairs of a line, from 1, and a column, from 0; the end is exclusive."""
-
-    file: str
-    start: tuple[int, int]
-    end: tuple[int, int]
-
-    @property
-    def lines(self) -> Iterator[tuple[str, int]]:
-        """The lines of the statement, each as a pair of the file and the line number."""
-        return ((self.file, number) for number in range(self.start[0], self.end[0] + 1))
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class Selection:
     removed: tuple[Instruction, ...]
     is_one: bool = False
     lines: tuple[tuple[str, int], ...] = ()
-    statements: tuple[_Statement, ...] = ()
+    statements: tuple[Statement, ...] = ()
 
 
 class Selector:
@@ -86,7 +72,8 @@ class Selector:
 
         Args:
             what: `fusion.33` or `%fusion.33`, `model.py:88`, `:88` or `88`, a variable that the program's file
-                assigns, an argument, JAX's name of an operation, a Python function, an opcode, or a piece of a line.
+                assigns, a value of MLIR such as `%13`, an argument, JAX's name of an operation, a Python function, an
+                opcode, or a piece of a line.
 
         Raises:
             InspectError: The program has no such part. The message lists the nearest names.
@@ -95,7 +82,10 @@ class Selector:
         if not word:
             message = "the name is empty; pass an instruction, such as fusion.3, or a line, such as model.py:12"
             raise InspectError(message)
-        if match := _LINE.fullmatch(word):
+        if places := list_definitions(self.capture.sources, what.strip()):
+            selection = self._select_places(what, places)
+            return selection if selection.instructions or selection.removed else self._refuse_line(what, *min(places))
+        if match := _LINE.fullmatch(what.strip()):
             return self._select_line(what, match["file"] or "", int(match["number"]))
         inside = fused_computations(self.capture.module)
         matches = [instruction for instruction in self.capture.module.walk() if instruction.name == word]
@@ -191,11 +181,11 @@ class Selector:
         return next((instruction for instruction in reversed(whole) if not {*users(instruction)} & {*whole}), None)
 
     @cached_property
-    def _variables(self) -> dict[str, list[_Statement]]:
+    def _variables(self) -> dict[str, list[Statement]]:
         """The statements that assign each variable of the program's files, by the variable's name."""
-        variables: dict[str, list[_Statement]] = {}
+        variables: dict[str, list[Statement]] = {}
         for file, text in self.capture.sources.items():
-            for name, statements in _list_assigned(file, text).items():
+            for name, statements in list_assigned(file, text).items():
                 variables.setdefault(name, []).extend(statements)
         return variables
 
@@ -220,7 +210,7 @@ class Selector:
             return None
         return Selection(what, chosen, removed_instructions, lines=lines.lines, statements=statements)
 
-    def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
+    def _is_in(self, instruction: Instruction, statements: Collection[Statement]) -> bool:
         """Return whether an instruction comes from one of the statements; True without statements or a known column."""
         frame = find_frame(self.capture, instruction)
         if not statements or frame is None or frame.column < 1:
@@ -324,25 +314,3 @@ class Selector:
         message = f"no instruction of {self.capture.program} comes from {what}{self._say_line(file, number)}"
         message += f"; the nearest lines with instructions:\n{nearest}" if nearest else ""
         raise InspectError(message)
-
-
-def _list_assigned(file: str, text: str) -> dict[str, list[_Statement]]:
-    """Return the statements that assign each variable of a file, by name; empty if the text is not Python."""
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        return {}
-    assigned: dict[str, list[_Statement]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.NamedExpr):
-            targets = [node.target]
-        else:
-            continue
-        start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
-        for name in (
-            name_node.id for target in targets for name_node in ast.walk(target) if isinstance(name_node, ast.Name)
-        ):
-            assigned.setdefault(name, []).append(_Statement(file, start, end))
-    return assigned

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 USUAL = ("h100",)
-_OF_CALL = ("donate_arg", "mesh", "specs", "static_arg")
-"""The prefixes of `capture`'s arguments that determine the call of the function."""
 
 UNSAVED = (
     "this capture was saved without them; to save it with messages, run "
@@ -82,7 +80,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     Raises:
         InspectError: The change to try is unknown, or no target has the part.
     """
-    kinds = subjects.read_kinds(options.tried)
+    kinds = subjects.choose_kinds(subject, subjects.read_kinds(options.tried))
     apart = _read_pair(options.apart)
     yield from subjects.answer_each(
         subject, targets, lambda target: _ask_one(subject, target, apart, kinds, options), can_refuse=True
@@ -187,9 +185,5 @@ def why(  # noqa: PLR0913 - one for each option of the command
     answer = finder.answer(capture.program, what, apart=apart, full=full)
     if not kinds or isinstance(fn, Capture):
         return answer
-    # The options of the call change the program, and the other keywords are arguments of the function.
-    settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
-    keywords = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
-    call = subjects.Call(fn, example_args, keywords, settings)
-    subject = subjects.Subject(capture.program, call, options=arguments.get("options"), lines_of=lines_of)
+    subject = subjects.make_subject(capture.program, fn, example_args, arguments, lines_of)
     return package.try_changes(subject, target, kinds, finder, answer, apart=apart)

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import close_brackets
-from xla_inspect.answers import Hint, Table
+from xla_inspect.answers import Hint, Table, say_time, show_time
 from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import IMPORT, Finding, Why, suggest_why
 from xla_inspect.targets import title
@@ -122,10 +122,14 @@ def _tell_trials(why: Why) -> Iterator[Part]:
     if effective:
         effects = [trial.effect if why.is_full else trial.effect.partition(";")[0] for trial in effective]
         rows = tuple(
-            (trial.outcome, trial.change, trial.note or effect)
+            (trial.outcome, *((show_time(trial.time),) if why.times else ()), trial.change, trial.note or effect)
             for trial, effect in zip(effective, effects, strict=True)
         )
-        yield Table(("outcome", "change", "count"), rows, (), "Effects of changes, each compiled")
+        columns = ("outcome", *(("time",) if why.times else ()), "change", "count")
+        yield Table(columns, rows, (), "Effects of changes, each compiled")
+        if why.times:
+            own = f"Without a change, a step takes {say_time(why.time)}. " if why.time else ""
+            yield f"{own}{why.times}"
     # The table of a full answer already has a row for each of these changes.
     if why.is_full:
         return

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis.estimates import time_program
+from xla_inspect.answers import explain_times
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.why.explanation import WhyTrial
 from xla_inspect.questions.why.trial_effects import find_effect
@@ -13,6 +16,7 @@ from xla_inspect.subject import list_trials
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from xla_inspect.analysis.estimates import StepTime
     from xla_inspect.captured import Capture
     from xla_inspect.questions.why.explanation import Why
     from xla_inspect.questions.why.finding import WhyFinder
@@ -55,14 +59,23 @@ def try_changes(  # noqa: PLR0913 - the program, the changes, and the question w
             "a collective"
         )
         raise InspectError(message)
-    trials = list(_try_kinds(subject, target, kinds, (finder.evidence.capture, effect, answer)))
+    capture = finder.evidence.capture
+    steps = {capture.target: time_program(capture)}
+    trials = list(_try_kinds(subject, target, kinds, (capture, effect, answer), steps))
     untried = tuple(kind for kind in kinds if kind not in {trial.kind for trial in trials})
-    return answer.with_trials(trials, untried)
+    own = steps[capture.target]
+    times = explain_times(steps) if any(trial.time for trial in trials) else ""
+    return replace(answer.with_trials(trials, untried), time=own.seconds if own else None, times=times)
 
 
 def _try_kinds(
-    subject: Subject, target: str, kinds: Sequence[str], question: tuple[Capture, Effect, Why]
+    subject: Subject,
+    target: str,
+    kinds: Sequence[str],
+    question: tuple[Capture, Effect, Why],
+    steps: dict[str, StepTime | None],
 ) -> Iterator[WhyTrial]:
+    """Yield the outcome of each change, and add the estimated time of each further target to `steps`."""
     capture, effect, answer = question
     first = answer.findings[0]
     # Switching off a pass can only have an effect if the pass made or refused the decision.
@@ -77,7 +90,11 @@ def _try_kinds(
     for number, trial in enumerate(trials, 1):
         log.info("trying %d of %d: %s", number, len(trials), trial.change)
         try:
-            yield effect.compare(capture, trial.capture(target), trial.kind, trial.change)
+            changed = trial.capture(target)
+            step = None if changed.error else time_program(changed)
+            steps.setdefault(changed.target, step)
+            outcome = effect.compare(capture, changed, trial.kind, trial.change)
+            yield replace(outcome, time=step.seconds if step else None)
         except Exception as error:  # noqa: BLE001 - a change that fails for any reason must not stop the others
             yield WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .probe_outcome import count_equations, list_operations, read_cost, read_memory
+from .probe_shardings import shard_call
 from .probe_subject import load_called
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def find_devices(task: Mapping[str, Any]) -> Sequence[Any]:
     return devices
 
 
-def jit(call: Called) -> tuple[Any, dict[str, Any]]:
+def jit(call: Called, **more: Any) -> tuple[Any, dict[str, Any]]:
     """Return the jitted function of a call, and the settings of the call that concern a mesh (`mesh`, `specs`)."""
     import jax
 
@@ -58,7 +59,7 @@ def jit(call: Called) -> tuple[Any, dict[str, Any]]:
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
     # A function that is already jitted keeps its own options.
-    jitted = call.function if hasattr(call.function, "lower") else jax.jit(call.function, **options)
+    jitted = call.function if hasattr(call.function, "lower") else jax.jit(call.function, **options, **more)
     return jitted, around
 
 
@@ -84,7 +85,15 @@ def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], N
     if around.get("mesh"):
         if task["kind"] == "cpu":
             devices = devices[: reduce(lambda product, size: product * size, around["mesh"].values(), 1)]
-        args, enter = spread(args, around["mesh"], around.get("specs"), devices)
+        args, enter, mesh = spread(args, around["mesh"], around.get("specs"), devices)
+        if any(task.get("specs", ())):
+            call.args, call.kwargs = args, kwargs
+            with enter():
+                args, kwargs, results = shard_call(call, jitted, task["specs"], mesh)
+            jitted, _ = jit(call, **results)
+    elif any(task.get("specs", ())):
+        message = "--in-spec and --out-spec need a mesh; pass --mesh too, such as --mesh data=4"
+        raise ValueError(message)
     jax.jit(lambda x: x).lower(0.0)  # whatever JAX loads for the first program is no part of this one's times
     started = time.perf_counter()
     with enter():
@@ -127,8 +136,8 @@ def spread(
     axes: Mapping[str, int],
     specs: Any,
     devices: Sequence[Any],
-) -> tuple[tuple[Any, ...], Any]:
-    """Return the arguments' shapes with shardings over a mesh, and a function that returns its context manager."""
+) -> tuple[tuple[Any, ...], Any, Any]:
+    """Return the arguments' shapes with shardings over a mesh, a function that returns its context manager, and it."""
     import jax
 
     sharding = jax.sharding
@@ -152,7 +161,7 @@ def spread(
         )
     # Releases differ in the name of this function, and in older ones the mesh itself is the context manager.
     use: Any = getattr(jax, "set_mesh", None) or getattr(sharding, "use_mesh", None)
-    return args, lambda: use(mesh) if use else mesh
+    return args, lambda: use(mesh) if use else mesh, mesh
 
 
 def compile_with_dumps(lowered: Any, options: Mapping[str, Any]) -> tuple[Any, list[str]]:

@@ -145,4 +145,6 @@ def differentiate(function: Any, refuse: Callable[[str], Exception] = ValueError
 
 def _named_as(function: Any, original: Any) -> Any:
     function.__name__ = getattr(original, "__name__", type(original).__name__)
+    # The names of the arguments are read from the original function.
+    function.__wrapped__ = original
     return function

@@ -206,7 +206,11 @@ def _figure_gpu(kernel: KernelListing) -> Iterator[Figure]:
 
 
 def _figure_cpu(kernel: KernelListing) -> Iterator[Figure]:
-    yield "vectors", f"{kernel.width} bits" if kernel.width else "none", "the width that most vector instructions use"
+    yield (
+        "vectors",
+        f"{kernel.width} bits" if kernel.width else "none",
+        "the width of the vectors that the kernel computes with",
+    )
     if (vectors := kernel.vectors) and vectors.instructions:
         yield (
             "vector code",

@@ -50,13 +50,14 @@ log = logging.getLogger("xla_inspect")
 TABLES = ("places", "texts", "configurations", "origins", "chains")
 
 
-def describe_capture(
+def describe_capture(  # noqa: PLR0913 - each argument selects one more thing to show
     capture: Capture,
     donated: Capture | None = None,
     measured: Measured | None = None,
     *,
     code: bool = False,
     bundles: bool = False,
+    numbers: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the explorer's data of one capture; `static/explorer.js` reads it.
 
@@ -66,6 +67,7 @@ def describe_capture(
         measured: The measurements of the program's kernels.
         code: Whether the code is shown; its texts are in the result of `describe_details`.
         bundles: Whether the code includes the text of a TPU's bundles.
+        numbers: The passes that change bits, as `xla_inspect.questions.numbers.describe_marks` returns them, or None.
 
     Returns:
         A mapping that can be written as JSON:
@@ -86,10 +88,17 @@ def describe_capture(
         - `runs`: `[pipeline, runs, runs that reported a change]` in order of first appearance.
         - `graph`: see `describe_graph`; `buffers` and, if given, `donated`: see `describe_buffers`;
           `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null if it is not shown.
+        - `numbers`, if given: `note`, and `states`: the kind of a mark, a few words and a sentence by state.
         - `reasons`: whether the result of `describe_details` has the compiler's reasons.
     """
     with _collecting_later():
-        return _describe(capture, donated, measured, code=code, bundles=bundles)
+        data = _describe(capture, donated, measured, code=code, bundles=bundles)
+    if numbers is not None:
+        # The module after the last pass has no state of its own if no instruction differs.
+        last = len(data["states"]) - 1
+        states = {min(number, last): mark for number, mark in numbers["states"].items()}
+        data["numbers"] = {"note": numbers["note"], "states": states}
+    return data
 
 
 def describe_details(capture: Capture, *, code: bool = False, bundles: bool = False) -> dict[str, Any]:

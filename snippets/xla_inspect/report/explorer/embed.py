@@ -48,6 +48,7 @@ def embed_explorer(  # noqa: PLR0913 - each argument selects one more thing to s
     times: str = "",
     code: bool = False,
     bundles: bool = False,
+    numbers: Mapping[str, Any] | None = None,
     **state: str | int,
 ) -> str:
     """Return the explorer of one program as HTML that opens it in place, and stage its data for the site.
@@ -59,13 +60,14 @@ def embed_explorer(  # noqa: PLR0913 - each argument selects one more thing to s
         times: A file of `scripts/measure`, whose kernel times are shown if they belong to the same program.
         code: Whether to show the code of the kernels, for captures that contain machine code.
         bundles: Whether the code includes the text of a TPU's bundles; otherwise no file of the page contains it.
+        numbers: The passes that change bits by target, as for `describe_capture`, or None.
         **state: The state to open: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`, `code`,
             `graph`, `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place`
             (`file:line`).
     """
     available = list(captures.values())
     files = " ".join(sorted({html.escape(capture.source_file) for capture in available}))
-    offers = list_offers(captures, donated, times, code=code, bundles=bundles)
+    offers = list_offers(captures, donated, times, code=code, bundles=bundles, numbers=numbers)
     first = next(
         (capture for capture in available if capture.target == state.get("target")), available[0] if available else None
     )
@@ -76,8 +78,14 @@ def embed_explorer(  # noqa: PLR0913 - each argument selects one more thing to s
     return write_root(name, attributes, state, stage_poster(first, STAGED, state) if first else "", what)
 
 
-def list_offers(
-    captures: Captures, donated: Captures | None = None, times: str = "", *, code: bool = False, bundles: bool = False
+def list_offers(  # noqa: PLR0913 - each argument selects one more thing to show
+    captures: Captures,
+    donated: Captures | None = None,
+    times: str = "",
+    *,
+    code: bool = False,
+    bundles: bool = False,
+    numbers: Mapping[str, Any] | None = None,
 ) -> list[dict[str, str | int]]:
     """Return the captures that an explorer offers, one entry per target, and stage their data.
 
@@ -87,6 +95,7 @@ def list_offers(
         times: A file of measured times.
         code: Whether to show the code of the kernels.
         bundles: Whether the code includes the text of a TPU's bundles.
+        numbers: The passes that change bits by target.
 
     Returns:
         For each capture its `target` and the target's `title`; `src`, the file of its data; `details`, the file that
@@ -95,7 +104,9 @@ def list_offers(
     offers: list[dict[str, str | int]] = []
     for capture in captures.values():
         options = {"code": code and holds_machine_code(capture), "bundles": bundles}
-        src = stage_data(capture, STAGED, donated.get(capture.target) if donated else None, Path(times), **options)
+        marks = (numbers or {}).get(capture.target)
+        plan = donated.get(capture.target) if donated else None
+        src = stage_data(capture, STAGED, plan, Path(times), **options, numbers=marks)
         # A capture without code and without a log has no details, so the page does not offer an empty file.
         details = stage_details(capture, STAGED, **options) if options["code"] or capture.log else ""
         size = (STAGED / src).stat().st_size
@@ -187,14 +198,15 @@ def stage_data(  # noqa: PLR0913 - each argument selects one more thing to show
     *,
     code: bool = False,
     bundles: bool = False,
+    numbers: Mapping[str, Any] | None = None,
 ) -> str:
     """Write the explorer's data of a capture into a folder unless it is there already, and return the file's name."""
 
     def describe() -> dict[str, Any]:
         measured = find_measured(read_times(times), capture)
-        return describe_capture(capture, donated, measured, code=code, bundles=bundles)
+        return describe_capture(capture, donated, measured, code=code, bundles=bundles, numbers=numbers)
 
-    options = f"{code} {bundles}"
+    options = f"{code} {bundles}{json.dumps(numbers) if numbers else ''}"
     return _stage(folder, f"{hash_capture(capture, donated, times, options=options)}.json", describe)
 
 

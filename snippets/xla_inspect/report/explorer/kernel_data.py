@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import HOST_CALL, STATEMENT, calls_host, model_launches
+from xla_inspect.analysis.estimates import time_program
 from xla_inspect.report import BOX_KINDS, name_kind
 from xla_inspect.targets import explain_absence, find_hardware
 
@@ -12,8 +13,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from xla_inspect.analysis import Launched, SourceLine
+    from xla_inspect.analysis.estimates import Estimate, TimedLaunch
     from xla_inspect.captured import Capture
     from xla_inspect.report import Measured
+
+
+TIMES = (
+    "The bars show the time that all runs of a launch add to the program. The times are estimates by cost models, not "
+    "measurements."
+)
+"""The limits of the bars with estimated times."""
+
+_WIDER = " Their ranges are wider, because the compiler's own estimates are missing."
 
 
 def describe_kernels(
@@ -34,20 +45,27 @@ def describe_kernels(
           (bytes of one run, of main memory and on the chip), `flops`, `transcendentals`, `unknown` (library calls that
           do not report their work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU), `places` (lines of
           Python, its own first), `seconds` (the least time of one run), `limit` (the resource that needs that time)
-          and `measured` (seconds, if recorded). Empty and null values are left out.
+          `estimate` (the least, likely and greatest seconds that all its runs add to the program) and `measured`
+          (seconds, if recorded). Empty and null values are left out.
         - `hardware`: `bandwidth`, `source`, `devices`, `gap` (the figures that are not published) and `roofs` (`[name,
           operations per second]` of each roof that a launch uses), or null without published figures; then `reason`
           explains their absence.
         - `kinds`: the name of each sort.
         - `statement`: the limits of the model.
+        - `times`: the limits of the estimates, or an empty string without estimates.
+        - `estimate`: the least, likely and greatest seconds of the program, or null without estimates.
         - `measured`: `date`, `device`, `versions`, `others` (seconds of measured kernels that are not in `launches`, by
           name) and `changed` (see `Measured`), or null.
     """
     launches = model_launches(capture)
     hardware = find_hardware(capture.target)
+    step = time_program(capture)
+    timed = step.by_name if step else {}
     roofs = {roof.name: roof.rate for launched in launches if launched.bound for roof in launched.bound.roofs}
     return {
         "statement": STATEMENT,
+        "times": TIMES + ("" if step.has_figures else _WIDER) if step else "",
+        "estimate": _round(step.seconds) if step else None,
         "kinds": BOX_KINDS,
         "reason": "" if hardware else explain_absence(capture.target),
         "hardware": {
@@ -60,12 +78,15 @@ def describe_kernels(
         if hardware
         else None,
         "measured": times.describe({launched.launch.name for launched in launches}) if times else None,
-        "launches": [_describe(launched, locate, times.seconds if times else {}) for launched in launches],
+        "launches": [_describe(launched, locate, times.seconds if times else {}, timed) for launched in launches],
     }
 
 
 def _describe(
-    launched: Launched, locate: Callable[[SourceLine], object], seconds: Mapping[str, float]
+    launched: Launched,
+    locate: Callable[[SourceLine], object],
+    seconds: Mapping[str, float],
+    timed: Mapping[str, TimedLaunch],
 ) -> dict[str, Any]:
     launch, thunk = launched.launch, launched.launch.thunk
     kind = thunk.kind if thunk else launch.opcode
@@ -89,7 +110,13 @@ def _describe(
         "places": [locate(line) for line in launched.lines],
         "seconds": launched.bound.seconds if launched.bound else None,
         "limit": launched.bound.limit if launched.bound else "",
+        "estimate": _round(timed[launch.name].total) if launch.name in timed else None,
         "measured": seconds.get(launch.name),
     }
     # Most launches have no loop around them and call no library, so leaving out empty values makes the data small.
     return {name: value for name, value in fields.items() if value not in (None, [], "")}
+
+
+def _round(estimate: Estimate) -> list[float]:
+    # The explorer shows three digits.
+    return [float(f"{seconds:.3g}") for seconds in (estimate.low, estimate.likely, estimate.high)]

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from xla_inspect.captured import Capture, Captures
-    from xla_inspect.report import Measured
 
 LARGE = 1 << 20
 """The number of characters above which data is compressed, and texts are not repeated for use without JavaScript."""
@@ -54,6 +53,7 @@ def write_report(
     donated: Captures | None = None,
     times: Path | None = None,
     beside: Mapping[str, Capture] | None = None,
+    numbers: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the explorer of one program on its targets as a complete HTML page.
 
@@ -64,9 +64,14 @@ def write_report(
         times: A file of `scripts/measure`, whose kernel times are shown if they belong to the same program.
         beside: Captures to compare with, by title: of another release, or from before an edit. The page opens with
             the first of them next to the program.
+        numbers: The passes that change bits by target, as for `describe_capture`, or None.
     """
     available, record = list(captures.values()), read_times(times)
     donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in available}
+
+    def describe(capture: Capture, plan: Capture | None = None, **marks: Any) -> dict[str, Any]:  # noqa: ANN401 - as there
+        return describe_capture(capture, plan, find_measured(record, capture), code=True, bundles=True, **marks)
+
     heading = f"{available[0].program}, as XLA compiles it" if available else "Nothing was compiled"
     versions = sorted({f"{name} {version}" for capture in available for name, version in capture.versions.items()})
     origin = f"Compiled by {', '.join(versions)}." if versions else ""
@@ -79,8 +84,14 @@ def write_report(
         plain="\n".join(_show(capture) for capture in available),
         data="\n".join(
             [
-                *(_embed(offer, donated_captures[offer.target], find_measured(record, offer)) for offer in available),
-                *(_embed(offer, None, find_measured(record, offer), name) for name, offer in (beside or {}).items()),
+                *(
+                    _embed(
+                        describe(offer, donated_captures[offer.target], numbers=(numbers or {}).get(offer.target)),
+                        offer,
+                    )
+                    for offer in available
+                ),
+                *(_embed(describe(offer), offer, name) for name, offer in (beside or {}).items()),
             ]
         ),
         script=join_scripts((*SCRIPTS, *LATER)) + _START,
@@ -114,8 +125,7 @@ def _show(capture: Capture) -> str:
     return "\n".join((*sections, draw_entry(capture), draw_timeline(capture)))
 
 
-def _embed(capture: Capture, donated: Capture | None, measured: Measured | None, beside: str = "") -> str:
-    data = describe_capture(capture, donated, measured, code=True, bundles=True)
+def _embed(data: dict[str, Any], capture: Capture, beside: str = "") -> str:
     target, name = html.escape(data["target"]), html.escape(data["title"])
     program, program_title = html.escape(beside), html.escape(beside or capture.program)
     attributes = (

@@ -12,7 +12,9 @@ from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
 from xla_inspect.analysis import list_launches
+from xla_inspect.analysis.estimates import find_rates
 from xla_inspect.answers import describe_json
+from xla_inspect.questions.kernels import rank_launches
 from xla_inspect.questions.kernels.kernel_times import KernelTimes
 from xla_inspect.questions.kernels.profile_join import Names, join_times
 from xla_inspect.traces import Event, measure_times, open_trace
@@ -47,6 +49,21 @@ def test_gpu_kernels_are_matched_by_the_instruction_in_the_profile(tmp_path: Pat
     assert "a copy" in reasons[profiles.HOST_COPY]
     assert not answer.unseen
     assert answer.holds
+    # The estimate of a kernel leaves out the gap after it, and so does its time in a profile.
+    inside = estimated = 0
+    rates = find_rates("h100")
+    assert rates is not None
+    for listed in rank_launches(program).launches:
+        estimate, count = rows[listed.name].estimate, rows[listed.name].count
+        assert listed.time is not None
+        # Other launches overlap an asynchronous one, so its estimate is not the time in a profile.
+        assert (estimate is None) == bool(listed.hidden_seconds)
+        if estimate:
+            assert estimate.likely == pytest.approx(listed.time.likely / (listed.runs or 1) - rates.gap.likely)
+            estimated += 1
+            inside += estimate.low * count <= rows[listed.name].seconds <= estimate.high * count
+    assert estimated > len(rows) / 2
+    assert f"{inside} of {estimated} measured times are in their range" in " ".join(str(answer).split())
 
 
 def test_all_formats_of_a_profile_give_the_same_times(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The launches of a program with line, work and least time, the longest first."""
+"""The launches of a program with line, work and estimated time, the longest first."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
 from xla_inspect.analysis import list_launches
+from xla_inspect.analysis.estimates import Estimate
+from xla_inspect.answers import say_time
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.kernels.finding import rank_launches
 from xla_inspect.questions.kernels.launch_rows import describe_launches
+from xla_inspect.questions.time import estimate_time
 from xla_inspect.report import close_brackets, model_launches
 
 if TYPE_CHECKING:
@@ -37,7 +40,28 @@ def test_each_launch_is_listed_once_by_size_with_the_work_of_the_cost_model(targ
         assert sum(row.flops_by_type.values()) == row.flops
     weights = [row.weight for row in answer.launches]
     assert weights == sorted(weights, reverse=True)
-    assert (answer.least_seconds is None) == (target == "cpu")
+    assert (answer.least_seconds is None) == (answer.time is None) == (target == "cpu")
+
+
+def test_the_times_of_launches_add_up_to_that_of_the_step_and_one_sentence_explains_them() -> None:
+    for target, wider in (("h100", 1), ("tpu-v5e", 0)):
+        program = capture(scanned, *EXAMPLE, target=target)
+        answer, step = rank_launches(program), estimate_time(program)
+        assert answer.time == Estimate(step.low_seconds, step.seconds or 0.0, step.high_seconds)
+        times = [row.time for row in answer.launches if row.time]
+        assert len(times) == len(answer.launches)
+        assert sum(time.likely for time in times) == pytest.approx(step.seconds)
+        text = " ".join(str(answer).split())
+        assert f"that take {say_time(answer.time)} together" in text
+        assert text.count("own estimates are missing") == wider
+        assert text.count("not measurements") == 1
+        # The bound appears only with the details of a launch, where it is named as a bound.
+        assert "least" not in text
+        detail = " ".join(str(rank_launches(program, names=[answer.launches[0].name])).split())
+        assert f"time {say_time(times[0])}" in detail
+        assert "The least time is a lower bound." in detail
+    text = str(rank_launches(capture(scanned, *EXAMPLE, target="cpu")))
+    assert not {"time", "limit", "range,"} & set(text.split("By line")[0].split())
 
 
 @pytest.mark.parametrize("target", TARGETS)

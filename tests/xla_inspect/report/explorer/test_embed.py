@@ -53,6 +53,20 @@ def test_damaged_data_is_written_again_and_logged(
     ]
 
 
+def test_marks_on_passes_have_data_of_their_own_and_the_last_state_gets_those_after_it(
+    captures: Captures, tmp_path: Path
+) -> None:
+    result = captures["h100"]
+    name = embed.stage_data(result, tmp_path)
+    last = len(result.passes)
+    marks = {"note": "A note.", "states": {1: ("changed", "words", "A sentence."), last + 1: ("missed", "not run", "")}}
+    marked = embed.stage_data(result, tmp_path, numbers=marks)
+    assert marked != name
+    plain, data = (json.loads((tmp_path / file).read_text(encoding="utf-8")) for file in (name, marked))
+    assert data.pop("numbers")["states"].keys() == {"1", str(last)}
+    assert {**data, "seal": ""} == {**plain, "seal": ""}
+
+
 def test_the_name_of_data_depends_on_outcome_and_source(captures: Captures) -> None:
     result = captures["cpu"]
     edited = result.retold(sources={**result.sources, result.source_file: "# new"})

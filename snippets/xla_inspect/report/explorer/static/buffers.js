@@ -62,7 +62,7 @@
   };
 
   // Draw the live bytes at each position as a curve.
-  const curve = (plan) => {
+  const drawLiveBytes = (plan) => {
     const [width, height] = [plan.end + 1, 60];
     const most = Math.max(plan.peak[1], 1);
     const steps = plan.live.map((bytes, at) => `L${at} ${(height - (height * bytes) / most).toFixed(1)}H${at + 1}`);
@@ -121,7 +121,7 @@
         { class: "buffers" },
         element("div", { class: "over" }, peak, model.data.donated ? element("label", { class: "donate" }, given, " with its arguments donated") : "", explained.button),
         explained.words,
-        element("div", { class: "plan", on: { pointerover: tell, focusin: tell } }, curve(plan), ...shown, mark),
+        element("div", { class: "plan", on: { pointerover: tell, focusin: tell } }, drawLiveBytes(plan), ...shown, mark),
         told,
       ),
     ];

@@ -95,8 +95,8 @@
       this.source = new SourcePane((place, number) => this.chooseSource(place, number));
       this.sides = element("div", { class: "panes" }, this.options.noSource ? "" : this.source.part, this.first.root);
       this.links = this.first.links = new Links(this);
-      const about = element("div", { class: "about" }, this.status.root, this.links.root, this.reasons.root);
-      this.all = element("div", { class: this.root.classList.contains("whole") ? "all whole" : "all" }, this.bar.root, about, this.sides);
+      this.about = element("div", { class: "about" }, this.status.root, this.links.root, this.reasons.root);
+      this.all = element("div", { class: this.root.classList.contains("whole") ? "all whole" : "all" }, this.bar.root, this.about, this.sides);
       this.hover = new Hover(this.shadow, (told) => {
         const pane = this.panes.find((each) => each.part.contains(told));
         return pane?.model ? findWord(pane.model, told) : null;
@@ -141,6 +141,7 @@
       }
       this.pair?.follow(pane, change);
       this.update(isFirst || "place" in change);
+      if (history === "push" && "place" in change && getComputedStyle(this.sides).flexDirection === "column") this.about.scrollIntoView({ block: "nearest" });
       this.write(history);
       return true;
     }

@@ -1,7 +1,7 @@
 // The kernels view: the launches in order with their work, and how close each could come to the hardware's limits.
 "use strict";
 {
-  const { element, size, whole, count, views, badge, breakable, help, legend, roofline, short, amount, bytes, time, bytesOf, intensityOf, placesOf, say } = globalThis.xlaExplorer;
+  const { element, size, whole, count, views, badge, breakable, help, legend, roofline, short, amount, bytes, time, range, bytesOf, intensityOf, placesOf, say } = globalThis.xlaExplorer;
   let isTableOpen = false; // whether the reader left the table open
   const ALIASES = { kCustomKernel: "kernel" };
 
@@ -55,7 +55,7 @@
   const summary = (kernels) => {
     const sum = (value) => kernels.launches.reduce((total, it) => total + value(it) * (it.runs ?? 1), 0);
     const parts = [`${amount(sum((it) => it.flops))} operations`, `${size(sum(bytesOf))} of main memory read and written`];
-    if (kernels.hardware) parts.push(`at least ${time(sum((it) => it.seconds ?? 0))} if launches run one after the other`);
+    if (kernels.estimate) parts.push(`an estimated time of ${range(kernels.estimate)}`);
     const isOpen = kernels.launches.some((it) => it.runs === undefined);
     const roles = { kernel: "kernels", collective: "collectives", copy: "copies" };
     const counted = Object.entries(roles)
@@ -82,14 +82,14 @@
     ].join("");
   };
 
-  // Draw the launches in order as bars: their minimum times, or their bytes if no times are estimated.
+  // Draw the launches in order as bars: their estimated times, or their bytes if no times are estimated.
   const bars = (model, state, kernels, tell) => {
-    const isTimed = Boolean(kernels.hardware);
-    const amountOf = (it) => (isTimed ? (it.seconds ?? 0) : bytesOf(it) + (it.chip ?? 0)) * (it.runs ?? 1);
+    const isTimed = Boolean(kernels.estimate);
+    const amountOf = (it) => (isTimed ? (it.estimate?.[1] ?? 0) : (bytesOf(it) + (it.chip ?? 0)) * (it.runs ?? 1));
     const most = Math.max(...kernels.launches.map(amountOf), Number.MIN_VALUE);
     const rows = kernels.launches.map((it, at) => {
       const places = placesOf(it);
-      const value = isTimed ? (it.seconds === undefined ? "?" : it.seconds ? time(amountOf(it)) : "–") : bytes(amountOf(it));
+      const value = isTimed ? (amountOf(it) ? time(amountOf(it)) : "–") : bytes(amountOf(it));
       return element(
         "li",
         { class: "launch", "data-places": places.join(" "), "data-launch": at, "data-said": say(it) },
@@ -98,7 +98,7 @@
         element("span", { class: "worth" }, value),
       );
     });
-    const said = isTimed ? "The least time of each launch, in launch order" : "The bytes that each launch reads and writes, in launch order";
+    const said = isTimed ? "The estimated time of each launch, in launch order" : "The bytes that each launch reads and writes, in launch order";
     return element("figure", { class: "bars" }, element("figcaption", {}, said), element("ol", { on: { focusin: tell } }, ...rows));
   };
 
@@ -122,6 +122,7 @@
       "this view",
       drawing && "Each dot is a launch. A dot further right does more operations per byte of main memory; a dot further up could do more operations per second. A launch below the slope is limited by memory, and a launch below a horizontal line by a unit of the hardware.",
       element("p", { class: "model" }, ...source),
+      kernels.times,
       kernels.measured && element("p", { class: "model" }, recorded(kernels.measured)),
     );
     const isNothing = kernels.hardware && !drawing;

@@ -6,11 +6,10 @@
     ["↑ ↓", "previous and next pass, in the list of passes"],
     ["[ ]", "previous and next pass, anywhere in the explorer"],
     ["↑ ↓ Home End", "move from line to line, in the source or in a listing"],
-    ["Enter, Space", "choose the line or the instruction; press again to release it"],
-    ["← →", "previous and next target or view, in their bars"],
+    ["Enter Space", "choose the line or the instruction; press again to release it"],
+    ["← →", "previous and next target or view, in their bars; on a border, make the pane next to it smaller or larger"],
     ["/", "find a pass; Enter goes to the next match"],
-    ["= or Compare", "open or close the second pane"],
-    ["← → on a border", "make the pane next to the border smaller or larger"],
+    ["=", "open or close the second pane, as Compare does"],
     ["?", "this table; Esc closes it"],
   ];
 
@@ -26,6 +25,9 @@
         close,
       );
       explorer.shadow.addEventListener("keydown", (event) => this.press(event));
+      // On a page of its own, the explorer needs no focus for these keys. Other keys may belong to the page.
+      if (explorer.root.classList.contains("whole"))
+        document.addEventListener("keydown", (event) => event.target === document.body && "[]".includes(event.key) && this.press(event));
     }
 
     open() {

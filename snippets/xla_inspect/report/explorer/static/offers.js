@@ -3,6 +3,9 @@
 {
   const { Model } = globalThis.xlaExplorer;
 
+  const USUAL = ["tpu-v5e", "h100"];
+  const kindOf = (target) => target.match(/^(cpu|tpu)/)?.[0] ?? "gpu";
+
   class Offers {
     // An offer is `{ program, programTitle, target, title, load(tell), loadDetails, note }`. Offers without `program`
     // belong to the same program.
@@ -37,10 +40,13 @@
       return this.list.filter((it) => it.program === program).map(({ target, title }) => [target, title]);
     }
 
-    // Return the first offer for the second pane: the next target of the program, else this target of the next program.
+    // Return the first offer for the second pane. If possible, the offer has a usual target of another kind of processor,
+    // otherwise the program's next target, and for a program with one target, this target of the next program.
     next(offer) {
       const targets = this.list.filter((it) => it.program === offer.program);
-      if (targets.length > 1) return targets[(targets.indexOf(offer) + 1) % targets.length];
+      const others = targets.filter((it) => kindOf(it.target) !== kindOf(offer.target));
+      const usual = USUAL.map((name) => others.find((it) => it.target.startsWith(name))).find(Boolean);
+      if (targets.length > 1) return usual ?? others[0] ?? targets[(targets.indexOf(offer) + 1) % targets.length];
       const programs = this.programs().map(([program]) => program);
       const program = programs[(programs.indexOf(offer.program) + 1) % programs.length];
       return this.find({ program, target: offer.target });

@@ -25,6 +25,9 @@
     );
   };
 
+  // The mark of a state: its kind, a few words and a sentence. Only a report with numbers has marks.
+  const mark = (model, number) => model.data.numbers?.states[number];
+
   const list = (model, state) => {
     const wanted = state.search.toLowerCase();
     const shown = (number) => {
@@ -39,6 +42,7 @@
         { role: "option", id: `${state.id}-pass-${number}`, "data-pass": number, "aria-selected": String(chosen) },
         element("b", {}, passName(it)),
         element("small", {}, it.summary || `${model.instructionCount(number)} instructions`),
+        ...(mark(model, number) ? [element("small", { class: `bits ${mark(model, number)[0]}` }, mark(model, number)[1])] : []),
       );
     };
     const groups = model.pipelines().flatMap(({ pipeline, states, silent }) => {
@@ -99,6 +103,8 @@
         it.summary || (it.label ? "the module that the compiler received is missing" : "the module that the compiler received"),
       ),
       state.pass ? element("p", { class: "delta" }, opcodes) : "",
+      mark(model, state.pass) ? element("p", { class: `bits ${mark(model, state.pass)[0]}` }, mark(model, state.pass)[2]) : "",
+      model.data.numbers && (state.pass === 0 || mark(model, state.pass)) ? element("p", {}, model.data.numbers.note) : "",
       ...difference(model, state),
     );
   };

@@ -2,7 +2,7 @@
 "use strict";
 {
   const { drawn, size, whole, letterOf } = globalThis.xlaExplorer;
-  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [360, 250, 52, 8, 14, 34]; // the size and the margins of the drawing, in CSS pixels on a phone
+  const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [360, 264, 52, 8, 28, 34]; // the size and the margins of the drawing, in CSS pixels on a phone
   const [LETTER, TALL, RADIUS] = [6.7, 12, 7]; // the character width and the height of a label, and the radius of a dot
   const PREFIXES = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
@@ -21,6 +21,9 @@
     return tight(seconds && seconds < 1e-8 ? "<0.01 µs" : `${short(seconds * 1e6)} µs`);
   };
 
+  // An estimate is a list of the least, the likely and the greatest time.
+  const range = ([low, likely, high]) => `${time(likely)} (${time(low)} to ${time(high)})`;
+
   const bytesOf = (it) => (it.read ?? 0) + (it.written ?? 0);
   const intensityOf = (it) => (it.flops && bytesOf(it) ? it.flops / bytesOf(it) : null);
   // Return the numbers of the lines of Python of a launch's instruction, its own line first.
@@ -30,6 +33,7 @@
     [
       `${it.name}: ${whole(it.flops)} operations, ${whole(bytesOf(it))} bytes`,
       intensityOf(it) === null ? "" : `${short(intensityOf(it))} operations per byte`,
+      it.estimate ? `about ${range(it.estimate)}${it.runs === 1 ? "" : " in all runs"}` : "",
       it.seconds === undefined ? "" : `at least ${time(it.seconds)}, limited by ${it.limit}`,
       it.measured === undefined ? "" : `measured ${time(it.measured)}`,
     ].filter(Boolean).join("; ") + ".";
@@ -90,6 +94,7 @@
           labels.put(`${amount(10 ** power)}/s`, [[LEFT - 3, y(10 ** power) + 4]], "end")),
       ),
       labels.put("operations per byte of main memory", [[WIDTH - RIGHT, HEIGHT - 5]], "end"),
+      labels.put("model: operations per second, at most", [[0, 10]], "start"),
     ];
     // The positions of dots are fixed, so reserve their space before placing the labels.
     const middles = shown.map(({ it }) => [x(intensityOf(it)), y(it.flops / it.seconds)]);
@@ -138,10 +143,10 @@
     });
     return drawn(
       "svg",
-      { class: "roofline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Roofline: operations per second over operations per byte, on logarithmic scales" },
+      { class: "roofline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Roofline of a model: operations per second over operations per byte, on logarithmic scales" },
       ...ticks, ...slope, ...lines, ...dots,
     );
   };
 
-  Object.assign(globalThis.xlaExplorer, { roofline, short, amount, bytes, time, bytesOf, intensityOf, placesOf, say });
+  Object.assign(globalThis.xlaExplorer, { roofline, short, amount, bytes, time, range, bytesOf, intensityOf, placesOf, say });
 }
