@@ -66,6 +66,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgram]]:
     """Yield `hlo(function, *args, ...)`, which returns a `CompiledProgram`; see `xla_inspect.budgets.hold_call`.
 
+    Its numbers are compared with text, as in `assert hlo(step, *shapes, target="h100").time < "10 s"`.
+
     Raises:
         InspectError: From the call: no such target or option, or arguments that do not go together.
     """
@@ -120,12 +122,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     report = yield
     log = item.stash.get(_LOG, None)
     if log is not None and report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
-        places = _list_places(call.excinfo.traceback)
+        places = _list_statement_lines(call.excinfo.traceback)
         report.sections += [("xla-inspect", verdict.explain()) for verdict, where in log.broken if where in places]
     return report
 
 
-def _list_places(traceback: Iterable[Any]) -> set[str]:
+def _list_statement_lines(traceback: Iterable[Any]) -> set[str]:
     """Return all lines of each statement in a traceback, as `FILE:LINE`."""
     return {
         f"{entry.frame.code.raw.co_filename}:{entry.lineno + 1 + more}"

@@ -50,12 +50,14 @@ function offerFilter() {
   function filter() {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean)
     for (const { row, text } of rows) row.hidden = !words.every((word) => text.includes(word))
-    for (const section of sections) {
-      const empty = [...section[0].children].every((row) => row.hidden)
-      for (const part of section) part.hidden = empty
+    const matching = sections.filter(([list]) => [...list.children].some((row) => !row.hidden))
+    // Two lists may share a heading, which stays visible as long as one of the lists has a match.
+    const visible = new Set(matching.flat())
+    for (const part of sections.flat()) part.hidden = !visible.has(part)
+    for (const [list] of matching) {
       // Open a fold that contains a match; a fold that the reader opened stays open.
-      const fold = section[0].closest("details")
-      if (fold && words.length && !empty && !fold.open) {
+      const fold = list.closest("details")
+      if (fold && words.length && !fold.open) {
         fold.open = true
         opened.add(fold)
       }

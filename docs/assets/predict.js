@@ -8,7 +8,7 @@ const heading = document.querySelector("article h1")
 const isChapter = heading && document.querySelector("article .reading-time, article .predict") !== null
 
 // The stored data may come from another version of the site, or be missing if the browser stores nothing.
-function read() {
+function readStored() {
   let kept
   try {
     kept = __md_get(KEY)
@@ -17,7 +17,7 @@ function read() {
 }
 
 function write(change) {
-  const kept = read()
+  const kept = readStored()
   change(kept)
   try {
     __md_set(KEY, kept)
@@ -38,7 +38,7 @@ function listGuesses(kept, page = HERE) {
 }
 
 function countGuesses() {
-  const guesses = listGuesses(read())
+  const guesses = listGuesses(readStored())
   const made = questions.filter((question) => guesses[question.id]?.[0] === question.dataset.digest)
   const right = made.filter((question) => guesses[question.id][2])
   return made.length ? `${made.length} of ${questions.length} predicted, ${right.length} right` : ""
@@ -78,7 +78,7 @@ function offer(question) {
     showCounts()
   }
 
-  const before = listGuesses(read())[question.id]
+  const before = listGuesses(readStored())[question.id]
   if (before?.[0] === question.dataset.digest && buttons[before[1]]) {
     buttons[before[1]].classList.add("guess")
     show(before[1])
@@ -120,7 +120,7 @@ function notePlace() {
 }
 
 function showProgress(place) {
-  const kept = read()
+  const kept = readStored()
   const known = Object.entries(kept.pages).filter(([path, page]) => path && page?.title)
   const linkTo = (path, text) => {
     const address = new URL(encodeURI(path.replace(/^[/\\]+/, "")), __md_scope)

@@ -3,7 +3,7 @@
 # description: JAX from the compiler's point of view in fifteen minutes, with jit, grad, vmap and a model as a pure function.
 # minutes: 15
 # ---
-# # Basics
+# # Write for a compiler
 #
 # JAX asks for only one thing: a program that a compiler can compile as a whole.
 # Every later phase depends on it.

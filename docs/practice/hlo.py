@@ -3,7 +3,7 @@
 # description: Twenty-five minutes of reading HLO, its lines, fusions, layouts and constants, compared with the jaxpr and in the files that the compiler dumps.
 # minutes: 25
 # ---
-# # HLO
+# # Dump and read HLO
 #
 # From the first pass to the last, the compiler represents your program in *HLO* (high-level operations), and it can print it at any point.
 # Here you dump the HLO and read it, find its fusions, layouts and constants, and compare it with the jaxpr.
@@ -96,7 +96,7 @@ assert all("lhs_contracting_dims={1}, rhs_contracting_dims={0}" in line for line
 table(["kernel", "kind", "what it computes"], describe_kernels(found))
 
 # %% [markdown]
-# The CPU's compiler passes each matmul to a library, as a fusion of kind `kCustom`.
+# The CPU's compiler passes each matmul to a library, as a fusion of [kind](../fusion.md#kinds) `kCustom`.
 # The operations before the first matmul, between the two and after the second became three loops, each of kind `kLoop`.
 # The loop between the matmuls computes a bias, its broadcast and a relu in one pass over memory.
 

@@ -3,7 +3,7 @@
 # description: The jaxpr of a small model in twenty minutes, with its primitives explained and its data followed from argument to result.
 # minutes: 20
 # ---
-# # Jaxpr
+# # Read your jaxpr
 #
 # Tracing turns your Python code into a list of operations, the *jaxpr*, and only these operations reach the compiler.
 # Here you read the jaxpr of the model from [the first phase](basics.py), line by line.

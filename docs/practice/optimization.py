@@ -3,7 +3,7 @@
 # description: The compiler's passes in twenty minutes, with their effects on a wasteful program, and kernels to predict before you look.
 # minutes: 20
 # ---
-# # Optimization
+# # Follow the passes
 #
 # More than a hundred passes turn the module that the compiler gets into the module that runs, and most of them change nothing.
 # Here you compare the two modules, find out which pass made which change, and then predict the number of kernels for three new programs.

@@ -3,15 +3,16 @@
 # description: Ten programs to improve, scored by the compiler in kernels, bytes, memory, operations or exchanged bytes, with the best known score and the bound.
 # minutes: 90
 # ---
-# # Puzzles
+# # Puzzles with a score
 #
 # Rewrite a program so that it compiles to less work, and let the compiler compute your score.
 #
 # Each of these ten programs is correct but costs more than necessary.
 # The score is never a time.
 # It counts kernels, bytes that kernels read and write, temporary memory, operations, or bytes that devices send.
-# Your program must return the same numbers as the start for several random inputs.
-# It passes if its score equals the best known score or is close to it.
+# Your function `better` must return the same numbers as `start`, within the puzzle's tolerance, for random inputs of several magnitudes, for zeros, and in some puzzles for inputs whose mean is far from zero.
+# If an argument contains indices, the check also uses the indices of the first and the last row.
+# Your function passes if its score equals the best known score or is close to it.
 #
 # ```sh
 # uv run python -m xla_inspect.main --check puzzles/softmax

@@ -3,7 +3,7 @@
 # description: Fifteen minutes with grad and vmap, the equations that each adds to the jaxpr of a model, and the kernels that result.
 # minutes: 15
 # ---
-# # Grad and vmap
+# # What grad and vmap add
 #
 # `grad` and `vmap` write programs: each transforms a function into one with a longer jaxpr or with larger arrays.
 # Here you see the equations that each adds, and the kernels that the compiler makes of them.

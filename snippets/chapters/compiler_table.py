@@ -61,6 +61,7 @@ def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -
         "XLA, through jit_compile=True": Way({name: jit[name]["launches"] for name in given.SHAPES}),
         "tf.function": Way(tensorflow.kernels),
         "TensorFlow, eagerly": Way(tensorflow.facts["eager"]),
+        "PyTorch, eagerly": Way(records["torch"].facts["eager"]),
         "torch.compile": Way(records["torch"].kernels),
         "TVM": Way(records["tvm"].kernels),
         "IREE": Way(records["iree"].kernels),

@@ -7,6 +7,7 @@ import io
 import re
 import shlex
 import sys
+from itertools import pairwise
 
 from xla_inspect.commands import MISSING, main, run_here
 from xla_inspect.errors import TargetUnavailableError
@@ -59,8 +60,10 @@ def read_output(command: str, *, expected: int = 0) -> str:
         sys.path[:] = path
     # A missing compiler is no error of the page, which then has a gap.
     if status == MISSING:
-        target = words[words.index("--target") + 1]
-        raise TargetUnavailableError(target, find_target(target).obstacle)
+        names = [name for option, name in pairwise(words) if option in ("--target", "--against-target")]
+        for name in names:
+            if obstacle := find_target(name).obstacle:
+                raise TargetUnavailableError(name, obstacle)
     if status != expected:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)

@@ -6,6 +6,10 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
+
+from xla_inspect import capture
 from xla_inspect.analysis.bundles import read_below
 
 if TYPE_CHECKING:
@@ -33,3 +37,15 @@ def count_types(capture: Capture, mnemonic: str) -> Counter[str]:
         for slot in bundle.slots
         if slot.operation.partition(".")[0] == mnemonic
     )
+
+
+def count_rows(elements: int, width: int, target: str) -> int:
+    """Return the number of operations that send rows of a matmul in bfloat16 through a TPU's matrix units.
+
+    Args:
+        elements: The number of contracted elements.
+        width: The number of columns of the weights.
+        target: A TPU.
+    """
+    example = (jax.ShapeDtypeStruct(shape, jnp.bfloat16) for shape in ((256, elements), (elements, width)))
+    return count_types(capture(jnp.matmul, *example, target=target, machine=True, passes=False), "vmatmul").total()

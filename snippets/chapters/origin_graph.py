@@ -117,7 +117,9 @@ def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], output: str, room
 
 def _draw(boxes: Sequence[_Box], layers: Layers, label: str) -> str:
     # The nodes after the boxes are points at which long edges pass through a row.
-    widths = [box.width + GAP for box in boxes] + [float(POINT)] * (sum(map(len, layers.rows)) - len(boxes))
+    widths = [max(box.width, LETTER * len(box.made)) + GAP for box in boxes] + [float(POINT)] * (
+        sum(map(len, layers.rows)) - len(boxes)
+    )
     middle = place_nodes(layers, widths, WIDTH)
     tops, ends, y = [], [], 1.0
     for row in layers.rows:
@@ -146,7 +148,8 @@ def _paths(
         yield f"M{middle[node]:.1f} {tops[row_of[node]]:.1f}V{ends[row_of[node]] + LINE:.1f}"
     for upper, lower in layers.steps:
         row = row_of[upper]
-        start = tops[row] + boxes[upper].height if upper < len(boxes) else ends[row] + LINE
+        # The edge starts below the label of its box, so that it does not cross the label.
+        start = tops[row] + boxes[upper].height + LINE if upper < len(boxes) else ends[row] + LINE
         x, y, to, end = middle[upper], ends[row] + LINE, middle[lower], tops[row_of[lower]]
         half = (y + end) / 2
         # An edge that ends at a point continues in the next row, so it gets no arrowhead.
@@ -164,7 +167,7 @@ def _show_box(box: _Box, middle: float, top: float) -> str:
         f'<g class="launch"{linked} tabindex="0" role="img" aria-label="{html.escape(label)}">'
         f'<rect x="{x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"/>'
         f'<text x="{middle:.1f}" y="{top + LINE - 1:.1f}">{html.escape(box.name)}</text>{chips}'
-        f'<text class="made" x="{middle:.1f}" y="{top + box.height + LINE - 3:.1f}">{box.made}</text></g>'
+        f'<text class="made" x="{middle:.1f}" y="{top + box.height + LINE - 2:.1f}">{box.made}</text></g>'
     )
 
 

@@ -110,7 +110,7 @@ def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Itera
                 yield Import(place, path, node.module, alias.name)
                 # An imported name may be a package, whose names the file then uses with a dot.
                 if (room := f"{node.module}.{alias.name}") in list_packages():
-                    for name in set(re.findall(rf"(?<![\w./]){alias.asname or alias.name}\.([A-Za-z_]\w*)", whole)):
+                    for name in set(re.findall(rf"(?<![\w./-]){alias.asname or alias.name}\.([A-Za-z_]\w*)", whole)):
                         if f"{room}.{name}" not in list_modules():
                             yield Import(place, path, room, name)
 

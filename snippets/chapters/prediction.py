@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
-from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.errors import InspectError
 from xla_inspect.plural import singular
 from xla_inspect.report import format_bytes, markdown, title
-from xla_inspect.targets import available
+
+from .question_checks import check_direction, check_reasons, check_truth, raise_question_error
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -30,11 +31,6 @@ _FOLD = re.compile(
     r"<details[^>]*><summary>(?P<says>.*?)</summary>"
     r'<p class="(?P<verdict>right|wrong)"><b>.*?</b> (?P<feedback>.*?)</p></details>'
 )
-
-_DIRECTIONS = {
-    "most": re.compile(r"\b(?:most|more|largest|larger|longest|longer|highest|higher|greatest|biggest|bigger|last)\b"),
-    "least": re.compile(r"\b(?:least|less|fewest|fewer|smallest|smaller|shortest|shorter|lowest|lower|first)\b"),
-}
 
 # Pages also pass titles of targets, as `title` returns them.
 _TITLE = re.compile(r"(?:CPU|NVIDIA [\w ]+|TPU ?v?\d\w*)(?: x \d+| \d+(?:x\d+)+)?")
@@ -85,13 +81,15 @@ def ask_which(  # noqa: PLR0913 - a question has that many parts, by name
             question ask for the opposite of `pick`.
         TargetUnavailableError: The same, on a machine that cannot compile for a target.
     """
-    _check_direction(question, pick)
+    check_direction(question, pick)
     extreme = (max if pick == "most" else min)(measured.values(), default=0)
     keys = [label for label, value in measured.items() if value == extreme]
     if len(measured) < 2:  # noqa: PLR2004 - one is no choice
-        _refuse(question, "there are fewer than two choices: measure more targets or variants")
+        raise_question_error(question, "there are fewer than two choices: measure more targets or variants")
     if len(keys) > 1:
-        _refuse(question, f"{_list(keys)} share the value {extreme}: ask about a value that only one of them has")
+        raise_question_error(
+            question, f"{_list(keys)} share the value {extreme}: ask about a value that only one of them has"
+        )
     values = _list([f"{_show(value, unit)} for {_refer(label)}" for label, value in measured.items()])
     choices = (
         _Choice(
@@ -136,7 +134,9 @@ def ask_value(  # noqa: PLR0913 - a question has that many parts, by name
     right = _show(key, unit)
     same = owners.pop(right, [])
     if not owners:
-        _refuse(question, f"all others have the value {right} as well: compare with a variant that has another value")
+        raise_question_error(
+            question, f"all others have the value {right} as well: compare with a variant that has another value"
+        )
     rest = _list([f"{text} for {_list(labels)}" for text, labels in owners.items()])
     equal = f"The value is the same for {_list(same)}." if same else ""
     feedback = _join(equal, f"{'It' if same else 'The value'} is {rest}.", because)
@@ -174,38 +174,42 @@ def ask_whether(  # noqa: PLR0913 - a question has that many parts, by name
     Raises:
         TypeError: `holds` is not a truth value.
     """
-    _check_truth(question, holds)
+    check_truth(question, holds)
     answer = yes if holds else no
     choices = (_Choice(says, says == answer, _sentence(because)) for says in (yes, no))
     return _write("whether", question, choices, see)
 
 
-def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
+def ask_reason(question: str, reasons: Mapping[str, tuple[bool, str]], *, see: str) -> str:
     """Return a question that asks for the reason of something.
 
     Args:
         question: A sentence; text between backticks is code.
-        reasons: Each reason, a sentence, and whether it is true here, computed.
+        reasons: The reasons as sentences, each with a pair: a computed value, which is true only for the right reason,
+            and a refutation, which only a wrong choice shows. The refutation says in one or two sentences why somebody
+            would believe the reason, and what in the output refutes the reason.
         see: As in `ask_which`.
 
     Returns:
         One line of HTML.
 
     Raises:
-        TypeError: The value of a reason is not a truth value.
-        ValueError: There is only one reason, or the number of true reasons is not one.
+        TypeError: A reason's first value is not a truth value.
+        ValueError: There is only one reason, the number of true reasons is not one, a false reason has no refutation
+            of its own, or the lengths of the reasons differ so much that they give the answer away.
     """
-    for holds in reasons.values():
-        _check_truth(question, holds)
-    right = [reason for reason, holds in reasons.items() if holds]
+    for holds, _ in reasons.values():
+        check_truth(question, holds)
+    right = [reason for reason, (holds, _) in reasons.items() if holds]
     if len(reasons) < 2 or len(right) != 1:  # noqa: PLR2004 - one is no choice
         holding = " and ".join(f'"{reason}"' for reason in right) or "none"
-        _refuse(
+        raise_question_error(
             question, f"exactly one of {len(reasons)} reasons must be true, and not {holding}: compute what differs"
         )
+    check_reasons(question, reasons)
     choices = (
-        _Choice(reason, holds, "" if holds else f"The right answer is: {_sentence(right[0])}")
-        for reason, holds in reasons.items()
+        _Choice(reason, holds, "" if holds else _sentence(refutation))
+        for reason, (holds, refutation) in reasons.items()
     )
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
 
@@ -249,29 +253,6 @@ def _write(kind: str, question: str, choices: Iterable[_Choice], see: str) -> st
         f'data-digest="{_digest(question, *answers, key)}"><p class="predict-question" id="{name}-question">'
         f"<b>Predict:</b> {_inline(question)}</p>{folds}</div>\n"
     )
-
-
-def _refuse(question: str, why: str) -> NoReturn:
-    """Raise an error about a question, or about the target that this machine lacks for it."""
-    for target, reason in available().items():
-        if reason:
-            raise TargetUnavailableError(target, reason)
-    message = f'the question "{question}" has no single answer: {why}'
-    raise ValueError(message)
-
-
-def _check_truth(question: str, holds: object) -> None:
-    if not isinstance(holds, bool):
-        message = f'the question "{question}" is decided by {holds!r}, which is neither True nor False: compare it'
-        raise TypeError(message)
-
-
-def _check_direction(question: str, pick: Literal["most", "least"]) -> None:
-    """Raise an error if the words of a question ask for the opposite of `pick`."""
-    directions = {name for name, words in _DIRECTIONS.items() if words.search(question.lower())}
-    if directions and pick not in directions:
-        message = f'the question "{question}" asks for the {min(directions)}, and `pick` is {pick}: change one of them'
-        raise ValueError(message)
 
 
 def _name(label: str) -> str:

@@ -15,12 +15,15 @@ if TYPE_CHECKING:
 WIDTH, LEFT, RIGHT, LINE, GAP = 352, 140, 48, 15, 10
 
 
-def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str) -> str:
+def chart_ratios(
+    rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str, *, spread: str = "half of the rounds"
+) -> str:
     """Return a chart of ratios as HTML, in the order of their medians for each program.
 
     Args:
         rows: By program and by compiler, the lower quartile, the median and the upper quartile, all above zero.
         caption: A description of the chart, plain text, without a full stop.
+        spread: The meaning of the first and the last number of a row, as in `half of the rounds`.
     """
     # On a logarithmic scale, twice the time and half the time are equally far from 1.
     numbers = [math.log2(number) for row in rows.values() for three in row.values() for number in three]
@@ -34,7 +37,7 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
     for label, row in rows.items():
         marks.append(f'<text x="0" y="{y - 4}">{html.escape(label)}</text>')
         for name, (low, middle, high) in sorted(row.items(), key=lambda item: item[1][1]):
-            tooltip = f"{label}, {name}: {_say(middle)} (half of the rounds from {_say(low)} to {_say(high)})"
+            tooltip = f"{label}, {name}: {_say(middle)} ({spread} from {_say(low)} to {_say(high)})"
             at = y + LINE / 2
             marks.append(
                 f"<g><title>{html.escape(tooltip)}</title>"

@@ -74,7 +74,7 @@ def _passes(capture: Capture) -> str:
     ]
     label = f"Instructions after each pass that changed the module: from {counts[0]} to {counts[-1]}"
     changes = _emphasise(len(capture.passes), "change")
-    return f"{_emphasise(len(capture.runs), 'run')}, {changes}{sparkline(counts, label)}"
+    return f"{_emphasise(len(capture.runs), 'run')}, {changes} of the text{sparkline(counts, label)}"
 
 
 def _optimized(capture: Capture) -> str:

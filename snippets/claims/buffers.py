@@ -1,4 +1,4 @@
-"""Checks of claims about memory: reuse, aliasing, and a drawing of four buffers."""
+"""Checks of claims about memory: reuse and aliasing."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
-
-LIVE = {"A": (1, 2), "B": (1, 3), "C": (2, 3), "D": (3, 5)}
-"""Four buffers of the same size, each with the first and last step that needs it."""
 
 
 def memory_is_reused() -> Finding:
@@ -90,30 +87,3 @@ def fused_needs_no_temporary() -> Finding:
         return capture.memory.temporaries == 0, f"{capture.memory.temporaries:,} bytes of temporary memory"
 
     return by_target(program("disputed", "sin(x) * 2 + cos(x)"), look)
-
-
-def fewest_buffers() -> int:
-    """Return the fewest buffers of one size that suffice for the four, which is the most that are live at once."""
-    free_from: list[int] = []
-    for first, last in sorted(LIVE.values()):
-        # The comparison is strict, because a value is still needed at its last step.
-        at = next((n for n, end in enumerate(free_from) if end < first), None)
-        if at is None:
-            free_from.append(last)
-        else:
-            free_from[at] = last
-    most_live = max(sum(a <= step <= b for a, b in LIVE.values()) for step in range(1, 6))
-    expect(len(free_from) == most_live, "no plan needs fewer buffers than are live at once")
-    return most_live
-
-
-def drawn_reuse(logical: int, physical: int) -> Finding:
-    """Return the finding on the claimed numbers of drawn buffers, and of physical buffers that suffice for them."""
-    good = (len(LIVE), fewest_buffers()) == (logical, physical)
-    return only(good, f"the drawing shows {len(LIVE)} buffers, and {fewest_buffers()} are live at one step")
-
-
-def drawn_saving(claimed: int) -> Finding:
-    """Return the finding on the claimed percentage of buffers that the drawing saves."""
-    percent = 100 * (len(LIVE) - fewest_buffers()) / len(LIVE)
-    return only(round(percent) == claimed, f"{fewest_buffers()} buffers instead of {len(LIVE)} save {percent:.0f} %")

@@ -83,8 +83,13 @@ def cards(entries: tuple[Entry, ...]) -> str:
 
 
 def list_chapter(ledger: ClaimLedger, chapter: str) -> str:
-    """Return the cards of a chapter's claims that are heard often, but not everywhere, as a Markdown list."""
-    return cards(ledger.heard(HEARD[1], chapter))
+    """Return the cards of a chapter's common claims as Markdown, and a fold with the less common claims.
+
+    The claims that are heard everywhere are omitted, because the page plots them in a separate section.
+    """
+    often, others = (cards(ledger.heard(how, chapter)) for how in HEARD[1:])
+    count = len(ledger.heard(HEARD[2], chapter))
+    return often + (f"\n{markdown.fold(plural(count, 'less common claim'), others)}" if count else "")
 
 
 def draw_compared(compared: Comparison) -> str:
@@ -109,13 +114,15 @@ def _amount(number: int, unit: str) -> str:
 
 
 def list_entries(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
-    """Return the search entry of each listed claim: the id of its card, no title, and the claim with the truth."""
+    """Return the search entry of each claim: the id of its card, an empty title, and the claim.
+
+    The entry of a common claim also has the truth about it.
+
+    Every browser that searches downloads all entries, so the entries of less common claims are short.
+    """
+    texts = {entry.claim.id: f"{_state(entry)} {entry.claim.truth if entry.claim.heard else ''}" for entry in entries}
     # Search results are plain text, in which backticks would stay visible.
-    return [
-        (entry.claim.id, "", html.escape(f"{_state(entry)} {entry.claim.truth}".replace("`", ""), quote=False))
-        for entry in entries
-        if entry.claim.heard
-    ]
+    return [(name, "", html.escape(text.replace("`", "").strip(), quote=False)) for name, text in texts.items()]
 
 
 def _state(entry: Entry) -> str:

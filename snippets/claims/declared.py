@@ -31,7 +31,7 @@ CHAPTERS = {
 _HEADER = re.compile(r"^\[([\w-]+)\]$")
 _FIELDS = {"chapter", "claim", "truth", "verdict", "check", "shown", "source", "once", "said", "where", "heard"}
 HEARD = ("everywhere", "often", "")
-"""The prevalence of a claim, which decides if the page plots, lists or only counts it."""
+"""The prevalence of a claim, which decides whether the page plots, lists or folds the claim."""
 _NEEDED = {"chapter", "claim", "truth", "verdict"}
 
 

@@ -30,6 +30,14 @@ def tensorflow_can_use_xla() -> Finding:
     return only(bool(launches), f"recorded: `jit_compile=True` launches `{'`, `'.join(launches)}`")
 
 
+def pytorch_is_eager() -> Finding:
+    """Return the finding, from recorded runs, on the claim that PyTorch runs operation by operation by default."""
+    torch = records.read("torch")
+    eager, compiled = torch.facts["eager"]["layer"], torch.kernels["layer"]
+    evidence = f"recorded: a plain call runs `{'`, `'.join(eager)}`; `torch.compile` runs `{'`, `'.join(compiled)}`"
+    return only(len(eager) > len(compiled), evidence)
+
+
 def ways_to_xla() -> Finding:
     """Return the finding, from recorded runs, on three claimed ways from TensorFlow to XLA, a case for each."""
     facts = records.read("tensorflow").facts

@@ -157,15 +157,6 @@ def attention_answers() -> Finding:
     return answers({target: plural(len(list_kernels(captures[target])), "kernel") for target in captures.targets})
 
 
-def simulated_kernels(claimed: int) -> Finding:
-    """Return the finding on the claim that a simulation that returns a fixed number predicts the launches."""
-    captures = program("layer")
-    right = {target: len(list_kernels(captures[target])) == claimed for target in captures.targets}
-    return only(any(right.values()), f"the number is right on {sum(right.values())} of {len(right)} targets").but(
-        all(right.values()), "the simulation does not count it, so it is the same for every program"
-    )
-
-
 def intermediate_bytes(claimed: int) -> Finding:
     """Return the finding on the claimed number of KiB that are moved unnecessarily without fusion."""
     module = program("layer")["cpu"].unoptimized_module

@@ -120,7 +120,7 @@ def communication(claimed: int) -> Finding:
 
 
 def table_adds_up(claimed: int, *groups: int) -> Finding:
-    """Return the finding on the claim that the groups of a table add up to its claimed total."""
+    """Return the finding on the claim that the claimed groups of operations add up to the claimed total."""
     expect(sum(groups) < 0.75 * claimed, "the groups add up to far fewer")
     return only(is_about(sum(groups), claimed), f"the groups add up to {sum(groups)}; HLO has {len(opcodes())} opcodes")
 

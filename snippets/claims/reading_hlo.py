@@ -67,33 +67,6 @@ def broadcast_without_dimensions() -> Finding:
     )
 
 
-def missing_import() -> Finding:
-    """Return the finding on the claim that code that uses `jnp` runs with only `import jax`."""
-    return _runs("import jax\n\ndef f(x):\n    return jnp.sum(x)\n\njax.make_jaxpr(f)(1.0)\n")
-
-
-def gelu_missing_import() -> Finding:
-    """Return the finding on the claim that code that multiplies and applies GELU runs with only `import jax`."""
-    return _runs(
-        "import jax\n\ndef f(x, w):\n    return jax.nn.gelu(jnp.matmul(x, w))\n\njax.make_jaxpr(f)(1.0, 1.0)\n"
-    )
-
-
-def lost_indentation() -> Finding:
-    """Return the finding on the claim that a listing without indentation runs."""
-    return _runs("def double(x):\nreturn x * 2\n")
-
-
-def _runs(listing: str) -> Finding:
-    """Run a listing, and return the finding on the claim that it runs; its exception is the evidence."""
-    try:
-        # The namespace is empty, so that the imports of this module do not help the listing.
-        exec(compile(listing, "listing", "exec"), {})  # noqa: S102 - the listings above
-    except Exception as error:  # noqa: BLE001 - whatever it raises is the finding
-        return only(holds=False, evidence=f"`{type(error).__name__}: {str(error).partition(' (')[0]}`")
-    return only(holds=True, evidence="it runs")
-
-
 def as_text_is_hlo() -> Finding:
     """Return the finding on the claim that `lower(...).as_text()` is HLO."""
     text, hlo = _lowered().as_text(), _lowered().as_text("hlo")

@@ -1,9 +1,7 @@
-"""Checks of claims about flags, dumps, shells and packages."""
+"""Checks of claims about flags, dumps and shells."""
 
 from __future__ import annotations
 
-import importlib.metadata
-import importlib.util
 import re
 import subprocess
 import tempfile
@@ -16,8 +14,6 @@ from claims.evidence import expect, run_python
 from claims.finding import Finding, cases, only
 from programs import layer
 from xla_inspect import targets
-
-PHASES = ("basics", "jaxpr_demo", "hlo_dump", "optimization_compare", "main")
 
 DUMPED = """
 import os, tempfile, pathlib
@@ -102,32 +98,3 @@ def cpu_pass_record() -> Finding:
         ]
         expect(len(target_records) == 1, f"a dump for {target} contains a record of the passes")
     return only(bool(records), f"none of the {len(names)} files is such a record")
-
-
-def gpu_extra() -> Finding:
-    """Return the finding on the claim that JAX's extra for NVIDIA GPUs is `cuda12`."""
-    extras = importlib.metadata.metadata("jax").get_all("Provides-Extra") or []
-    cuda_extras = [name for name in extras if re.fullmatch(r"cuda\d*", name)]
-    expect({"cuda", "cuda13"} <= set(cuda_extras), "other extras specify the next version, or leave the choice to JAX")
-    return only("cuda12" in cuda_extras, f"the extras are `{'`, `'.join(cuda_extras)}`")
-
-
-def python_version(major: int, minor: int) -> Finding:
-    """Return the finding on the claimed oldest Python version that JAX supports."""
-    required = importlib.metadata.metadata("jax")["Requires-Python"]
-    return only(required == f">={major}.{minor}", f"the installed release requires Python {required}")
-
-
-def practice_modules() -> Finding:
-    """Return the finding on the claim that the practice runs as modules of the package `xla_inspect`."""
-    missing = [name for name in PHASES if importlib.util.find_spec(f"xla_inspect.{name}") is None]
-    usage = run_python("from xla_inspect.main import main; main(['--help'])")
-    expect("usage:" in usage, "the command has a help text")
-    return only(not missing, f"`xla_inspect` has `{'`, `'.join(PHASES)}`")
-
-
-def old_documentation() -> Finding:
-    """Return the finding on the claim that JAX's documentation is at jax.readthedocs.io."""
-    described = importlib.metadata.metadata("jax").json.get("description", "")
-    hosts = sorted(set(re.findall(r"https?://([\w.]*(?:readthedocs|jax)[\w.]*)", str(described))))
-    return only("jax.readthedocs.io" in hosts, f"the package links to {', '.join(hosts) or 'neither'}")

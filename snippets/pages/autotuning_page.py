@@ -12,6 +12,7 @@ from xla_inspect.targets import TILING_MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from chapters import Choice
     from xla_inspect import Capture
@@ -109,3 +110,35 @@ def show_tiles(modelled: Mapping[Choice, tuple[int, int]]) -> str:
         for choice, tile in modelled.items()
     ]
     return markdown.cards(["matmul", "cost model's tile", "published tile", "published by"], rows)
+
+
+def show_differences(recorded: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a table of the recorded programs whose launches differ from those of the captures.
+
+    Args:
+        recorded: The programs of one device in a record of `scripts/measure`, by name.
+    """
+    rows = [
+        (markdown.code(name), _list_changes(program["changed"], 1), _list_changes(program["changed"], -1))
+        for name, program in recorded.items()
+        if program["changed"]
+    ]
+    return markdown.table(["program", "only on the GPU", "only in the capture"], rows)
+
+
+def show_run_times(recorded: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a table of the recorded programs with the microseconds of their kernels in one run, longest first."""
+    times = {
+        name: sum(kernel["us"] * kernel["launches"] for kernel in program["kernels"])
+        for name, program in recorded.items()
+    }
+    rows = [
+        (markdown.code(name), len(recorded[name]["kernels"]), f"{us:,.1f}")
+        for name, us in sorted(times.items(), key=lambda item: -item[1])
+    ]
+    return markdown.table(["program", "kernels on the GPU", "µs"], rows, numbers=[1, 2])
+
+
+def _list_changes(changed: Mapping[str, int], sign: int) -> str:
+    """Return the kinds of launches of which there are more on the GPU (sign 1) or in the capture (sign -1)."""
+    return ", ".join(f"{abs(number)} {markdown.code(sort)}" for sort, number in changed.items() if number * sign > 0)

@@ -186,7 +186,7 @@ def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]
         )
         for kernel in kernels
     ]
-    return markdown.cards(["kernel", "line", "usual vector width", "LLVM's remark"], rows)
+    return markdown.cards(["kernel", "line", "vector width", "LLVM's remark"], rows)
 
 
 def check_vectors(
@@ -213,6 +213,23 @@ def check_vectors(
         inner = [loop for kernel in describe_kernels(vectors[name]) for loop in kernel.innermost]
         assert inner
         assert all(loop.is_vectorized for loop in inner)
+
+
+def check_widths(capture: Capture, kernels: Sequence[KernelListing], decisions: Sequence[Decision]) -> None:
+    """Assert that a kernel's vector width is LLVM's vectorization width in bits, even if most registers are narrower.
+
+    The arguments are the capture of attention on the CPU with LLVM's remarks, its kernels, and LLVM's decisions.
+    """
+    for kernel in kernels:
+        elements = re.search(r"vectorization width: (\d+)", find_remark(kernel, decisions).words)
+        assert kernel.width == (32 * int(elements[1]) if elements else 0)
+    (mixed,) = (kernel for kernel in kernels if kernel.vectors and 0 < kernel.vectors.width < kernel.width)
+    code = next(piece.text for piece in capture.code if piece.language == "asm" and f"{mixed.name}:" in piece.text)
+    registers = {name: set(re.findall(rf"\b{name} +(.mm)", code)) for name in ("vinsertps", "vaddps", "vdivps")}
+    assert (mixed.name, registers) == (
+        "reduce_divide_fusion",
+        {"vinsertps": {"xmm"}, "vaddps": {"ymm"}, "vdivps": {"ymm"}},
+    )
 
 
 def check_order(kernel: BundledKernel) -> None:

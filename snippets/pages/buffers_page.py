@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from xla_inspect import Capture, Captures
-    from xla_inspect.analysis import Allocation
+    from xla_inspect.analysis import Allocation, Placement
     from xla_inspect.analysis.reasons import Decision
 
 MIB = 1 << 20
+OBJECTIVE = """\
+minimize   max over i of
+             offset[i] + size[i]
+such that  offset[i] + size[i] <= offset[j]
+        or offset[j] + size[j] <= offset[i]
+for all    i, j that are live at the same time:
+             first[i] <= last[j] and first[j] <= last[i]"""
+"""The problem of placing values in one block of memory; value i is live from instruction first[i] to last[i]."""
 KINDS = ("parameter", "output", "temporary", "constant")
 LINES = {
     r"allocation \d+: .*, parameter \d+, shape .*ShapeIndex \{\}:$": (
@@ -87,6 +96,35 @@ def check_places(*programs: Captures) -> None:
             assert places
             assert set(parse_live_ranges(program.live_ranges).by_value) <= places
             assert {a.kind for a in list_allocations(program)} <= {*KINDS, "thread-local"}
+
+
+def _list_live_placements(program: Capture) -> list[tuple[Placement, range]]:
+    """Return the placement of each temporary or result, and the range of instructions at which the value is live."""
+    rows = place_buffers(parse_buffers(program.buffers), parse_live_ranges(program.live_ranges))
+    return [
+        # The last instruction that reads a value is a part of the live range.
+        (row, range(row.start, row.end + 1))
+        for row in rows
+        if row.kind in {"temporary", "output"} and row.start is not None and row.end is not None
+    ]
+
+
+def measure_plan(program: Capture) -> tuple[int, int]:
+    """Return the size of the temporary memory, and the largest sum of sizes of temporaries live at one instruction."""
+    rows = [(row, live) for row, live in _list_live_placements(program) if row.kind == "temporary"]
+    sums = [sum(row.size for row, live in rows if time in live) for time in {live.start for _, live in rows}]
+    return max(row.offset + row.size for row, _ in rows), max(sums)
+
+
+def list_conflicts(program: Capture) -> list[tuple[str, str]]:
+    """Return the names of each pair of values that share bytes while both are live."""
+    return [
+        (one.instruction, other.instruction)
+        for (one, first), (other, second) in combinations(_list_live_placements(program), 2)
+        if one.allocation == other.allocation
+        and max(first.start, second.start) < min(first.stop, second.stop)
+        and max(one.offset, other.offset) < min(one.offset + one.size, other.offset + other.size)
+    ]
 
 
 def check_sharing(*captures: Capture) -> None:

@@ -35,7 +35,7 @@ QUOTED = (
     ("a sort", "tpu-v5e", "tpu-tuple", "sort"),
     ("a reduction over everything", "cpu", "not-a-loop", "ynn_fusion"),
     ("a reduction over everything", "tpu-v5e", "tpu-scalar", "reduce"),
-    ("a library's kernel", "h100", "gpu-producer-not-fusible", "gemm_fusion"),
+    ("the matmul's own kernel", "h100", "gpu-producer-not-fusible", "gemm_fusion"),
 )
 UNQUOTED = (
     ("several users", "h100", "costs-when-fused", "exp"),
@@ -82,7 +82,7 @@ def show_stop_reasons(stops: Stops, soft: Captures) -> str:
     }
     for name, target, kind, about in QUOTED:
         # Quotes are shown in the order of the dictionary, and the CPU's quote belongs before that of the H100.
-        if name == "a library's kernel":
+        if name == "the matmul's own kernel":
             reasons["A library's kernel, on the CPU"] = find_decision(soft["cpu"], "not-a-loop", "ynn_fusion")
         reasons[f"{name.capitalize()}, on the {SHORT_NAMES[target]}"] = find_decision(
             stops[name][1][target], kind, about
@@ -102,7 +102,7 @@ def check_stops(stops: Stops) -> None:
     closed = find_decision(stops["a barrier"][1]["tpu-v5e"], "tpu-without-words", "exp")
     assert "Not allowed at:" in closed.words
     assert list_counts(stops["the cost model"][1]) == [1, 2, 1]
-    steps = stops["a library's kernel"][1]["cpu"].passes
+    steps = stops["the matmul's own kernel"][1]["cpu"].passes
     at = next(number for number, step in enumerate(steps) if step.name == "fusion")
     for step in steps[at - 1 : at + 1]:
         library = [fusion for fusion in list_fusions(step.module) if fusion.custom_kind == "__ynn_fusion"]

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from chapters import matrix_units
 from programs import narrow
 from xla_inspect import capture, capture_all
+from xla_inspect.analysis.bundles import read_below
 from xla_inspect.plural import plural
 from xla_inspect.report import markdown, short, title
 
@@ -155,6 +156,16 @@ def count_streams(captures: Mapping[str, Captures]) -> dict[str, dict[str, Count
         name: {target: matrix_units.count_types(capture, "vmatmul") for target, capture in programs.items()}
         for name, programs in captures.items()
     }
+
+
+def list_loops(captures: Mapping[str, Captures]) -> list[tuple[str, str]]:
+    """Return the matmul and the target of each program in which a kernel's code has a loop."""
+    return [
+        (name, target)
+        for name, programs in captures.items()
+        for target, program in programs.items()
+        if any(kernel.loops for kernel in read_below(program) if kernel.is_kernel)
+    ]
 
 
 def show_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> str:

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental.layout import Format, Layout
 from jax.sharding import SingleDeviceSharding
+from jaxlib.mlir.passmanager import PassManager
 
+from programs import control_flow
 from xla_inspect.analysis import list_kernels
 
 if TYPE_CHECKING:
@@ -45,6 +47,31 @@ def list_times(plan: Iterable[Part]) -> Iterator[str]:
             f"  {{ style='--minutes: {part.minutes}' }}"
         )
         start += part.minutes
+
+
+def lower_branch(rewrite: str = "") -> str:
+    """Return the StableHLO of the program `cond` for eight floats.
+
+    Args:
+        rewrite: The name of an MLIR pass to apply, such as `cse`.
+    """
+    module: Any = jax.jit(control_flow.cond).lower(jax.ShapeDtypeStruct((8,), jnp.float32)).compiler_ir()
+    with module.context:
+        PassManager.parse(f"builtin.module({rewrite})").run(module.operation)
+    return str(module)
+
+
+def check_mlir(branch: str, simplified: str) -> None:
+    """Assert the dialects, regions, names and constants of a program, before and after the pass `cse`."""
+    dialects = set(re.findall(r"(?m)^ *(?:%\S+ = )?\"?(module|\w+(?=\.))", branch))
+    assert dialects == {"module", "func", "stablehlo"}
+    first, second = re.findall(r"(?s)\{\n(      .*?)\n    \}", branch)
+    assert [re.findall(r"(%\d) = ", region) for region in (first, second)] == [["%4"], ["%4"]]
+    assert re.search(r"stablehlo\.compare GT, %\w+, %\w+, FLOAT", branch)
+    constants = [re.findall(r"stablehlo\.constant (.*)", text) for text in (branch, simplified)]
+    assert len(constants[0]) == 2
+    assert set(constants[0]) == set(constants[1])
+    assert len(constants[1]) == 1
 
 
 def check_targets(captures: Captures) -> None:

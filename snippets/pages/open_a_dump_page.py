@@ -10,9 +10,11 @@ import jax
 
 from programs import layernorm, rnn
 from xla_inspect.dumps import Files, list_modules, read_capture
-from xla_inspect.jax_private import parse_hlo
-from xla_inspect.questions.kernels import rank_launches
+from xla_inspect.errors import InspectError
+from xla_inspect.jax_private import parse_hlo, start_profiler
+from xla_inspect.questions.kernels import join_times, measure_program, rank_launches
 from xla_inspect.questions.memory import explain_memory
+from xla_inspect.traces import open_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +45,50 @@ def check_passes() -> None:
         assert rank_launches(capture, "").launches
         assert not capture.passes
         assert "passes" in capture.missing
+
+
+def check_kinds() -> None:
+    """Assert that files of each kind open alone: quoted text, an executable, the parts of a plan, and a profile."""
+    with jax.default_device(jax.devices("cpu")[0]):
+        arguments = [jax.numpy.ones(shape.shape, shape.dtype) for shape in layernorm.EXAMPLE]
+        compiled = jax.jit(layernorm.layernorm).lower(*arguments).compile()
+        session = start_profiler()
+        jax.block_until_ready(compiled(*arguments))
+        profile = session.stop()
+    plans = dump_files(layernorm.layernorm, layernorm.EXAMPLE, xla_dump_hlo_as_text=True)
+    ends = ("buffer-assignment.txt", "live-range.txt", "memory-usage-report.txt")
+    contents = [content for name, content in plans.items() if name.endswith(ends)]
+    assert len(contents) == len(ends)
+    fenced = f"It is slow:\n\n```\n{compiled.as_text()}```\n".encode()
+    executable: Any = compiled.runtime_executable()
+    for content in (*contents, fenced, executable.serialize()):
+        assert explain_memory(read_module({"layernorm.txt": content}, "layernorm"), "").rows
+    opened = Files.from_mapping({"vm.xplane.pb": profile})
+    # A profile has every program of its process, and the program that ran last is the newest with its name.
+    capture = read_capture(opened, [module for module in list_modules(opened) if "layernorm" in module.name][-1])
+    times = join_times(capture, measure_program(capture, open_profile("vm.xplane.pb", profile)))
+    assert {launch.name for launch in rank_launches(capture, "").launches} <= {row.name for row in times.launches}
+
+
+def check_commands() -> None:
+    """Assert that the message about a file that needs a compiler or a program ends with the command, with its name."""
+    lowered = jax.jit(layernorm.layernorm).lower(*layernorm.EXAMPLE)
+    exported = jax.export.export(jax.jit(layernorm.layernorm))(*layernorm.EXAMPLE)
+    commands: dict[str, tuple[bytes, str]] = {
+        "my step.mlir": (lowered.as_text().encode(), "summary 'my step.mlir'"),
+        "step.bc": (exported.mlir_module_serialized, "summary step.bc"),
+        "exported": (bytes(exported.serialize()), "summary exported"),
+        "net/saved_model.pb": (b"\x08\x01", "summary net"),
+        "trace.json": (b'{"traceEvents": []}', "kernels FILE.py:FUNCTION --trace trace.json"),
+        "nsys.csv": (b"Start (ns),Duration (ns),Name", "kernels FILE.py:FUNCTION --trace nsys.csv"),
+    }
+    for name, (content, command) in commands.items():
+        reason = ""
+        try:
+            list_modules(Files.from_mapping({name: content}, place=""))
+        except InspectError as error:
+            reason = str(error)
+        assert reason.endswith(f": xla-inspect {command}"), (name, reason)
 
 
 def check_elements() -> None:

@@ -32,11 +32,28 @@ def find_layer(row: Mapping[str, Any]) -> str:
     return str(number)
 
 
+def list_symbols_by_line(capture: Capture) -> dict[int, list[str]]:
+    """Return the name of each launch's code by line of `transformer_block.py`; line 0 has launches of other files."""
+    symbols: dict[int, list[str]] = {}
+    for kernel in list_kernels(capture):
+        if kernel.instruction and kernel.instruction.stack_frame:
+            chain = capture.frames[kernel.instruction.stack_frame]
+            line = next((frame.line for frame in chain if frame.file.endswith(BLOCK)), 0)
+            symbol = kernel.thunk.symbol if kernel.thunk else ""
+            symbols.setdefault(line, []).append(symbol or kernel.name)
+    return symbols
+
+
 def count_launches_by_line(capture: Capture) -> Counter[int]:
-    """Return the number of launches by line of `transformer_block.py`; 0 counts launches from other files' lines."""
-    instructions = (kernel.instruction for kernel in list_kernels(capture) if kernel.instruction)
-    chains = (capture.frames[instruction.stack_frame] for instruction in instructions if instruction.stack_frame)
-    return Counter(next((frame.line for frame in chain if frame.file.endswith(BLOCK)), 0) for chain in chains)
+    """Return the number of launches by line, as `list_symbols_by_line` does."""
+    return Counter({line: len(symbols) for line, symbols in list_symbols_by_line(capture).items()})
+
+
+def find_busiest_line(capture: Capture) -> tuple[int, set[str]]:
+    """Return the line of the block with the most launches, and the names of the code that these launches run."""
+    symbols = list_symbols_by_line(capture)
+    line = max(symbols.keys() - {0}, key=lambda number: len(symbols[number]))
+    return line, {*symbols[line]}
 
 
 def read_line(capture: Capture, number: int) -> str:

@@ -99,8 +99,10 @@ def list_names(module: ModuleType) -> list[str]:
 def show_dialects() -> str:
     """Return a Markdown table of three dialects in the installed jaxlib, with a fold that lists their operations."""
     rows = [(name, len(list_names(module)), meaning) for name, module, meaning in _DIALECTS]
+    # The list is excluded from the site's search, because almost every query would match one of its names.
     names = "\n\n".join(
-        f"**{name}**: {', '.join(map(markdown.code, list_names(module)))}" for name, module, _ in _DIALECTS
+        f"**{name}**: {', '.join(map(markdown.code, list_names(module)))}\n{{ data-search-exclude }}"
+        for name, module, _ in _DIALECTS
     )
     table = markdown.table(["dialect", "operations", "purpose"], rows, numbers=[1])
     return f"{table}\n{markdown.fold('All operations by name', names)}"

@@ -93,7 +93,11 @@ def draw_kernels(program: Capture) -> str:
         if name not in left_out and name in program.module.entry.by_name
     ]
     kernels = f"The kernels from x @ w to z on {title(program.target)}"
-    return draw_boundaries(program, names, f"{kernels}; below each is the reason why the next kernel is separate.")
+    return draw_boundaries(
+        program,
+        names,
+        f"{kernels}; below each is the reason why its first reader is separate, or the pass that created it.",
+    )
 
 
 def list_transposed(reasons: Reasons, target: str) -> list[Decision]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import sys
 import tempfile
@@ -13,10 +14,14 @@ import jax
 
 import xla_inspect
 from chapters import console
+from inside_xla.publication import format_install_command
+from programs import layernorm, softmax
 from scale import llama
 from xla_inspect import capture_all
+from xla_inspect.analysis import list_kernels
 from xla_inspect.commands import BAD_INPUT, build_parser, list_questions
 from xla_inspect.errors import InspectError
+from xla_inspect.play import list_examples
 from xla_inspect.questions import QUESTIONS
 from xla_inspect.report import format_bytes, markdown
 
@@ -27,11 +32,34 @@ LAYERS = "import jax.numpy as jnp\n\ndef dense(w, x):\n    return jnp.tanh(x @ w
 MODEL = "import small_layers\n\ndef step(w, x):\n    y = small_layers.dense(w, x)\n    return y.sort()\n"
 
 
+START = inspect.getsource(layernorm).partition("\n\nif __name__")[0].partition('"""\n\n')[2]
+"""The file `model.py` that the first commands of the page read."""
+
+
+def list_commands(target: str, *extras: str) -> list[str]:
+    """Return the commands that install the tool with these extras, summarize `model.py`, and write its report."""
+    subject = "model.py:layernorm" if extras else f"model.py:layernorm --target {target}"
+    report = f"xla-inspect report model.py:layernorm --target {target}"
+    return [format_install_command(*extras), f"xla-inspect {subject}", report]
+
+
 def count_billions(name: str) -> int:
     """Return the number of parameters of a `llama` program, in billions."""
     state, _ = llama.PROGRAMS[name].example
     sizes: list[int] = [math.prod(leaf.shape) for leaf in jax.tree.leaves(state["params"])]
     return round(sum(sizes) / 1e9)
+
+
+def check_softmaxes() -> None:
+    """Assert that two ways to compute a softmax have different numbers of kernels, for both shapes, on each target."""
+    example = list_examples()[0]
+    assert example["name"] == "softmax_rows"
+    names: dict[str, Any] = {}
+    exec(compile(example["code"], "softmax_rows.py", "exec"), names)  # noqa: S102 - the tool's own code
+    for shape in (softmax.EXAMPLE, names["EXAMPLE"]):
+        first, second = capture_all(names["softmax"], *shape), capture_all(softmax.softmax, *shape)
+        for target in first:
+            assert len(list_kernels(first[target])) != len(list_kernels(second[target])), target
 
 
 def check_lines_of() -> None:
@@ -103,3 +131,36 @@ def show_scale(rows: Mapping[str, Mapping[str, Any]]) -> str:
     ratio = "relative to JAX alone"
     header = ["program", "target", "processor time", ratio, "memory of the tool", ratio, "answer after the compile"]
     return markdown.cards(header, cells)
+
+
+def pair_steps(
+    rows: Mapping[str, Mapping[str, Any]], steps: Mapping[str, Mapping[str, Any]]
+) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return the recorded answer and the measurement for each training step on the H100, by the step's title."""
+    return {
+        row["title"]: (row["counted"], steps[row["program"]])
+        for row in rows.values()
+        if row["target"] == "h100" and row["program"] in steps
+    }
+
+
+def show_steps(pairs: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]) -> str:
+    """Return a table of kernels and peak memory, without a GPU and on an H100, and of the time of a step."""
+    header = ["program", "kernels here", "kernels on the GPU", "peak here", "peak on the GPU", "time of a step"]
+    cells = [
+        (
+            title,
+            f"{answered['kernels']:,}",
+            f"{measured['kernels']:,}",
+            markdown.size(answered["peak_bytes"]),
+            markdown.size(measured["peak_bytes"]),
+            f"{measured['ms']:.3g} ms",
+        )
+        for title, (answered, measured) in pairs.items()
+    ]
+    return markdown.table(header, cells, numbers=[1, 2, 3, 4, 5])
+
+
+def find_peak_errors(pairs: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]) -> list[float]:
+    """Return the relative errors of the answered peaks, compared with the peaks on the GPU, in ascending order."""
+    return sorted(abs(answered["peak_bytes"] / measured["peak_bytes"] - 1) for answered, measured in pairs.values())

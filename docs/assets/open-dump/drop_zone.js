@@ -40,7 +40,7 @@ export class DropZone {
     }
     this.folder = input({ webkitdirectory: true, name: "folder" })
     this.files = input({ name: "files" })
-    this.said = element("p", {}, "Drop a dump here: its folder, some of its files, or an archive.")
+    this.said = element("p", {}, "Drop a dump, a profile or other files of XLA here, as a folder, files or an archive.")
     this.root = element(
       "div",
       { className: "drop-zone", attributes: { role: "group", "aria-label": "Choose a dump" } },

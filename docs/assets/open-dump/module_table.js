@@ -2,6 +2,7 @@
 import { button, count, element, size } from "./elements.js"
 
 const MOST = 500 // rows in the table
+const FEW = 3 // files
 const COLUMNS = [
   ["name", "module"],
   ["target", "target"],
@@ -39,7 +40,8 @@ export class ModuleTable {
     form.addEventListener("submit", (event) => event.preventDefault())
     const table = element("table", {}, element("caption", {}, caption), element("thead", {}, element("tr", {}, ...this.heads)), this.body)
     const wide = element("div", { className: "wide", attributes: { tabindex: "0", role: "group", "aria-label": "Modules" } }, table)
-    this.root = element("div", { className: "modules" }, ...(modules.length > 1 ? [form] : []), wide, ...listLeftOut(leftOut))
+    this.root = element("div", { className: "modules" }, ...(modules.length > 1 ? [form] : []), wide)
+    this.leftOut = listLeftOut(leftOut)
     this.draw()
   }
 
@@ -84,9 +86,10 @@ export class ModuleTable {
   }
 }
 
+// List the files that are not read, each with the reason or the command that reads it; a short list is open.
 const listLeftOut = (names) => {
   if (!names.length) return []
   const summary = element("summary", {}, `${count(names.length, "file")} not shown`)
   const rows = names.slice(0, MOST).map((name) => element("li", {}, name))
-  return [element("details", {}, summary, element("ul", {}, ...rows))]
+  return [element("details", { className: "left-out", open: names.length <= FEW }, summary, element("ul", {}, ...rows))]
 }

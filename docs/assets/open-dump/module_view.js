@@ -2,6 +2,8 @@
 import { button, element, readAnswer } from "./elements.js"
 import { Stopped } from "./reader.js"
 
+const LARGE = 2 ** 20 // bytes; a larger module shows its summary first, because the explorer's data takes longest
+
 const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes))
 
 export class ModuleView {
@@ -12,7 +14,7 @@ export class ModuleView {
     this.title = element("h2", { tabIndex: -1 })
     this.missing = element("details", { className: "missing" })
     this.tabs = this.views.map(([name, label]) =>
-      button(label, () => this.show(name), {
+      button(label, () => this.show((this.chosen = name)), {
         id: `dump-tab-${name}`,
         attributes: { role: "tab", "aria-controls": `dump-panel-${name}` },
       }),
@@ -30,23 +32,22 @@ export class ModuleView {
   }
 
   async read(module) {
-    const data = await this.work(this.reader.ask("read", { number: module.number }), `Reading ${module.key}`)
-    const { explorer, missing } = readJson(data)
-    Object.assign(this, { module, data: explorer, answered: new Set(), turn: this.reader.turn })
+    const missing = await this.work(this.reader.ask("read", { number: module.number }), `Reading ${module.key}`)
+    Object.assign(this, { module, data: null, answered: new Set(), turn: this.reader.turn })
     this.title.textContent = module.key
     this.missing.replaceChildren(element("summary", {}, "Information that these files lack"), element("p", {}, missing))
     this.missing.hidden = !missing
     for (const panel of this.panels.slice(1)) panel.replaceChildren()
   }
 
-  // Show the module in the view that the user last chose.
+  // Show the module in the view that the user last chose; a memory plan alone has one view.
   async start() {
     this.title.focus({ preventScroll: true })
-    await this.show(this.view ?? "explorer")
+    const { bytes, stage } = this.module
+    await this.show(stage === "none" ? "memory" : (this.chosen ?? (bytes > LARGE ? "summary" : "explorer")))
   }
 
   async show(name) {
-    this.view = name
     this.views.forEach(([each], at) => {
       const isShown = each === name
       this.tabs[at].setAttribute("aria-selected", String(isShown))
@@ -83,7 +84,7 @@ export class ModuleView {
   // Reuse one explorer for all modules, so that it keeps the user's place where the new module allows it.
   async explore(panel) {
     const { key, target } = this.module
-    const { data } = this
+    const data = (this.data ??= readJson(await this.work(this.ask("explorer"), "Preparing the passes and graphs")))
     const loadDetails = async () => readJson(await this.ask("details"))
     const offer = { program: key, programTitle: key, target: data.target, title: target, load: async () => data, loadDetails }
     if (this.explorer) {
@@ -107,6 +108,6 @@ export class ModuleView {
     event.preventDefault()
     const next = (step + this.tabs.length) % this.tabs.length
     this.tabs[next].focus()
-    this.show(this.views[next][0])
+    this.show((this.chosen = this.views[next][0]))
   }
 }

@@ -64,7 +64,8 @@ class OpenDump {
         this.back()
         this.table.focus(module)
       }
-      this.shown.replaceChildren(button("← All modules", back, { className: "back" }), view.root)
+      const leftOut = this.table.modules.length > 1 ? [] : this.table.leftOut // a single module opens without the table
+      this.shown.replaceChildren(button("← All modules", back, { className: "back" }), ...leftOut, view.root)
       await view.start()
     } catch (error) {
       this.refuse(error)
@@ -72,7 +73,7 @@ class OpenDump {
   }
 
   back() {
-    this.shown.replaceChildren(this.table.root)
+    this.shown.replaceChildren(this.table.root, ...this.table.leftOut)
   }
 
   // Show progress until the operation ends.

@@ -68,7 +68,8 @@ const acts = {
     files = dump.map(({ file }) => file)
     return JSON.parse(reader.open(JSON.stringify(dump.map(({ name, file }) => [name, file.size])), readPart))
   },
-  read: ({ number }) => take(reader.read(number)),
+  read: ({ number }) => reader.read(number),
+  explorer: () => take(reader.read_explorer()),
   details: () => take(reader.read_details()),
   answer: ({ question }) => JSON.parse(reader.answer(question)),
 }

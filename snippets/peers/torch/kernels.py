@@ -10,7 +10,9 @@ from torch import _dynamo, _inductor
 from torch._dynamo.utils import counters
 from torch._inductor import config, metrics
 from torch._inductor.utils import run_and_get_code
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from peers import given
 from peers.torch import layers
 
 if TYPE_CHECKING:
@@ -60,12 +62,31 @@ def excerpt(code: str) -> str:
     return "\n".join([*sources, body(code)])
 
 
+class EagerCalls(TorchDispatchMode):  # type: ignore[misc]  # mypy does not see PyTorch's packages
+    """The names of the operations whose kernels PyTorch calls while this mode is active, in order."""
+
+    def __init__(self) -> None:
+        """Create the empty list `names`."""
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # noqa: ANN401 - as in PyTorch
+        """Note an operation's name, and run its kernel."""
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **kwargs or {})
+
+
 def record(recording: Recording) -> None:
-    """Record the four programs, a dynamic size, and the modes."""
+    """Record the four programs, eagerly and compiled, a dynamic size, and the modes."""
     facts = recording.facts
-    facts["scheduled"] = {}
+    facts["eager"], facts["scheduled"] = {}, {}
     for program, function in layers.PROGRAMS.items():
-        result, code = generate(function, layers.arguments(program))
+        inputs = layers.arguments(program)
+        with torch.no_grad(), EagerCalls() as calls:
+            result = function(*inputs)
+        given.check(program, result)
+        facts["eager"][program] = calls.names
+        result, code = generate(function, inputs)
         recording.program(program, launches(code), result)
         recording.text(f"{program}/code", excerpt(code))
         facts["scheduled"][program] = {

@@ -21,6 +21,7 @@ rates.
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 
 
 def update(weights: jax.Array, gradient: jax.Array, rate: jax.Array | float) -> jax.Array:

@@ -24,6 +24,7 @@ The check looks up your lines in the dump from this machine, and looks for all e
 """
 
 import jax
+import jax.numpy as jnp
 
 from practice.capstone import patient
 

@@ -6,9 +6,12 @@ or through other equations, in the order of the jaxpr. Arguments are numbered fr
 The equations of `lambda x, y: jnp.sin(x) * y + 1.0` are `sin`, `mul` and `add`. All of them depend on argument 0, and
 `mul` and `add` depend on argument 1. An equation that contains a jaxpr counts as one; do not look into it.
 
-The check compares your result with its own for three programs, and shows the first equation where the two differ.
+The check compares your result with its own for four programs, and shows the first equation where the two differ. It
+also withholds the text of each jaxpr, because the text is made for people and changes between releases.
 """
 
+import jax
+import jax.numpy as jnp
 from jax.extend import core
 
 

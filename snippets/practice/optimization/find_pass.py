@@ -10,6 +10,9 @@ Passes also add operations that later passes remove, and some add an operation a
 asks for opcodes of all these kinds, and shows how many instructions of each the module contains after each pass.
 """
 
+import jax
+import jax.numpy as jnp
+
 from xla_inspect import Capture
 
 

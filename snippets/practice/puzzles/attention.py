@@ -4,7 +4,8 @@
 together: three arrays f32[2048,64] -> f32[2048,64].
 
 The score is the temporary memory of the program on the CPU, which excludes its arguments and its result. At most 1,000
-launches are allowed. One row at a time would need the least memory, but it would leave any device mostly idle.
+launches are allowed. One row at a time would need the least memory, but it would leave any device mostly idle. The
+check also tries large scores, and scores near -200.
 """
 
 import jax

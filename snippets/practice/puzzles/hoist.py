@@ -21,10 +21,10 @@ EXAMPLE = (shape(32, 256), shape(256, 64), shape(64, 256))
 def start(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
     """Return the last state of a recurrence, f32[256]."""
 
-    def turn(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
+    def step(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + x @ (w @ v)), None
 
-    return jax.lax.scan(turn, jnp.zeros(256), xs)[0]
+    return jax.lax.scan(step, jnp.zeros(256), xs)[0]
 
 
 def better(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:

@@ -4,7 +4,7 @@
 f32[256,1024], f32[256]. It is correct for numbers of any size, but it launches more kernels than necessary.
 
 The score is the number of kernels on the H100 if its compiler is installed, else on the CPU. Large numbers must not
-overflow: the check also tries numbers that are ten times as large.
+overflow: the check also tries numbers that are a hundred times as large, and rows near 100 and near -100.
 """
 
 import jax

@@ -15,16 +15,16 @@ EXAMPLE = (shape(32, 256), shape(256, 64), shape(64, 256))
 def start(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
     """Return the last state of a recurrence, f32[256]."""
 
-    def turn(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
+    def step(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + x @ (w @ v)), None
 
-    return jax.lax.scan(turn, jnp.zeros(256), xs)[0]
+    return jax.lax.scan(step, jnp.zeros(256), xs)[0]
 
 
 def better(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
     """Return the same result as `start`, with fewer operations."""
 
-    def turn(state: jax.Array, row: jax.Array) -> tuple[jax.Array, None]:
+    def step(state: jax.Array, row: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + row), None
 
-    return jax.lax.scan(turn, jnp.zeros(256), xs @ w @ v)[0]
+    return jax.lax.scan(step, jnp.zeros(256), xs @ w @ v)[0]

@@ -22,10 +22,11 @@ def start(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
 def better(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
     """Return the same result as `start`, with fewer bytes read and written."""
     zero = jnp.float32(0)
+    near = x - x[:, :1]
     total, squares = jax.lax.reduce(
-        (x, x * x), (zero, zero), lambda one, other: (one[0] + other[0], one[1] + other[1]), (1,)
+        (near, near * near), (zero, zero), lambda one, other: (one[0] + other[0], one[1] + other[1]), (1,)
     )
     mean = (total / x.shape[1])[:, None]
     variance = (squares / x.shape[1])[:, None] - mean**2
-    normed: jax.Array = (x - mean) * jax.lax.rsqrt(variance + 1e-5)
+    normed: jax.Array = (near - mean) * jax.lax.rsqrt(variance + 1e-5)
     return normed * scale + shift
