@@ -46,6 +46,9 @@ MAY_LACK = {
     "this machine gives a process no numbers of its own: run as root on Linux",
     "no release of JAX of years ago can be installed here",
 }
+SETTINGS = ("JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64", "LIBTPU_INIT_ARGS", "XLA_FLAGS", "XLA_INSPECT_CACHE")
+"""Environment variables that change the result of every compilation, or the folder of captures."""
+
 FIRST = "tests/site/test_reproducible.py"
 LEFT_OUT = pytest.StashKey[int]()
 COMPILERS = {"libtpu": "libtpu", "jax-cuda13-plugin": "jax_cuda13_plugin"}
@@ -73,6 +76,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in set(left_out)]
         config.hook.pytest_deselected(items=left_out)
         config.stash[LEFT_OUT] = len(left_out)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Reject a test module whose imports change one of the variables in `SETTINGS`."""
+    before = {name: os.environ.get(name) for name in SETTINGS}
+    report = yield
+    if changed := [name for name in SETTINGS if os.environ.get(name) != before[name]]:
+        report.outcome = "failed"
+        report.longrepr = (
+            f"importing this module sets {' and '.join(changed)} for all other tests: set it in a function"
+        )
+    return report
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from common import ROOT
+from inside_xla import publication
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,16 @@ def test_the_readme_opens_with_the_two_commands() -> None:
     opening = TEXT.split("```")[1]
     assert TEXT.index(opening) < len("# Inside XLA\n\n```sh\n")
     assert re.findall(r"(?m)^scripts/\w+", opening) == ["scripts/serve", "scripts/test"]
+
+
+def test_the_package_is_installed_from_the_source_in_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REPO_URL", raising=False)
+    package = (ROOT / "snippets" / "xla_inspect" / "README.md").read_text(encoding="utf-8")
+    opening, rest = package.split("```")[1:3]
+    commands = [line.partition("#")[0].strip() for line in opening.splitlines()[1:]]
+    assert commands == [publication.format_install_command(), publication.format_install_command("all")]
+    assert rest.strip().partition("\n")[0] == publication.explain_source() or not publication.explain_source()
+    assert ("in no registry" in package) == bool(publication.explain_source())
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/contributing.md", "docs/contributing-reference.md"])

@@ -43,7 +43,8 @@ def sealed(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("path", FILES, ids=name)
 def test_every_file_is_as_its_script_wrote_it_and_names_a_script_that_exists(path: Path) -> None:
     content = stamps.read_sealed(path)
-    script = next(word for word in content["script"].split() if word.startswith("scripts/"))
+    command = re.sub(r"-m (\w+)\.(\w+)", r"scripts/\1/\2.py", content["script"])
+    script = next(word for word in command.split() if word.startswith("scripts/"))
     assert (ROOT / script).is_file()
     assert {"jax", "jaxlib", "iree-base-compiler", "openxla/xprof"} & set(content["versions"])
 

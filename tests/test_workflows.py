@@ -137,7 +137,7 @@ def test_jobs_that_compile_cannot_write(path: Path) -> None:
     """A job that installs packages or runs pages has a token that can only read."""
     compiling = re.compile(
         r"scripts/(?:ci/|maintaining/)?"
-        r"(?:test|update|peers|drift|links|portable|publish build|package build|newest try|captures pack)\b"
+        r"(?:test|update|peers|drift|links|portable|frameworks|publish build|package build|newest try|captures pack)\b"
     )
     jobs = load(path)["jobs"].items()
     runs = {name: "\n".join(step.get("run", "") for step in job.get("steps", [])) for name, job in jobs}

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import textwrap
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,7 +117,8 @@ def _show(prose: Prose, sentence: Sentence, check: Check, old: str, helpers: lis
         lines.append(textwrap.fill(old, 120, initial_indent="  - ", subsequent_indent="    "))
     code = "\n".join([check.code.strip("\n"), *(f"# helper\n{helper}" for helper in helpers[:3])])
     lines.append(_set_side_by_side(sentence.text, code))
-    if undecided := backing.find_undecided(sentence, check, helpers):
+    undecided = backing.find_undecided(sentence, check, helpers)
+    if undecided := undecided or (backing.list_added_words(sentence) if check.title == backing.VALUES else []):
         lines.append(f"  The code on the right does not hold: {', '.join(undecided)}")
     return "\n".join(lines)
 
@@ -166,6 +167,14 @@ def affirm(
     return remaining
 
 
+def accept_decided(pair: Pair, judge: Callable[[Pair], bool] = lambda _: False) -> bool:
+    """Return whether to accept a pair: always if its sentence only states values, otherwise as `judge` decides."""
+    if pair.check.title == backing.VALUES and not backing.list_added_words(pair.sentence):
+        print(f"accepted, because the sentence only states its computed values: {pair.shown}")
+        return True
+    return judge(pair)
+
+
 def ask_for_acceptance(pair: Pair) -> bool:
     """Show a pair on the terminal, and return whether the person accepts it."""
     print(pair.shown)
@@ -208,14 +217,11 @@ def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
         # The readers find files through the project's root, so it points to the extracted commit meanwhile.
-        project.root, before = Path(folder), project.root
-        try:
+        with project.placed_at(Path(folder)):
             texts = {
                 prose.name: [one.text for one in prose.sentences] for prose in project_texts.read_all(Path(folder))
             }
             return texts, backing.load_all()
-        finally:
-            project.root = before
 
 
 def _choose_texts(names: list[str]) -> list[Prose]:
@@ -269,8 +275,8 @@ def main() -> None:
             continue
         chosen = dict.fromkeys(options.lines, options.by)
         # Without a terminal nobody can answer, so only the lines from the command line are accepted.
-        accepts = ask_for_acceptance if is_asked else lambda pair, lines=options.lines: _is_on(pair, lines)
-        remaining = affirm(prose, accepts, chosen, _find_old(prose.name))
+        judge = ask_for_acceptance if is_asked else partial(_is_on, lines=options.lines)
+        remaining = affirm(prose, partial(accept_decided, judge=judge), chosen, _find_old(prose.name))
         is_open = is_open or bool(remaining)
         if remaining and not is_asked:
             lines = ",".join(dict.fromkeys(str(pair.sentence.line) for pair in remaining))

@@ -17,8 +17,10 @@ from xla_inspect.answers import list_absences, tell_absences, write_fragment
 from xla_inspect.dumps import Entry, Files, check_module, list_modules, name_archive, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.questions import QUESTIONS, load_part
+from xla_inspect.questions.kernels import UNMEASURED, join_times, measure_program
 from xla_inspect.report import title
 from xla_inspect.report.explorer import describe_capture, describe_details
+from xla_inspect.traces import open_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +108,7 @@ class DumpReader:
         self.files = Files("nothing", {})
         self.modules: tuple[DumpedModule, ...] = ()
         self.capture: Capture | None = None
-        self.asked = ""
+        self.asked = self.profile = ""
         log.addHandler(_Teller(tell))
         log.setLevel(logging.INFO)
 
@@ -134,31 +136,35 @@ class DumpReader:
             }
         )
 
-    def read(self, number: int) -> bytes:
-        """Read a module; return the data for the explorer and the reasons for missing parts, as JSON.
+    def read(self, number: int) -> str:
+        """Read a module, and return a paragraph about its missing parts, or an empty string.
 
         Args:
             number: The index of the module, counted from 0.
-
-        Returns:
-            `explorer`, see `describe_capture`, and `missing`, a paragraph or an empty string.
 
         Raises:
             InspectError: The module's files cannot be read.
         """
         # Memory is scarce in a browser, so the old capture is freed before the new one is read.
         self.capture = None
+        gc.unfreeze()
         gc.collect()
         module = self.modules[number]
         log.info("reading %s, %s bytes", module.key, f"{module.bytes:,}")
         capture = read_capture(self.files, module)
         check_module(self.files, module, capture)
-        self.capture = capture
+        self.capture, self.profile = capture, module.profile
         self.asked = quote(f"{self.files.title}:{module.key}")
-        explorer = describe_capture(capture, code=bool(capture.code), bundles=True)
+        # Otherwise the garbage collector would visit all objects of a large module again during each answer.
+        gc.freeze()
         stage = find_stage(capture)
         note = "" if stage.is_final else f"{stage.explain()} "
-        return _write({"explorer": explorer, "missing": note + tell_absences(list_absences(capture))})
+        return note + tell_absences(list_absences(capture))
+
+    def read_explorer(self) -> bytes:
+        """Return the data of the current module for the explorer, see `describe_capture`, as JSON."""
+        capture = self._get()
+        return _write(describe_capture(capture, code=bool(capture.code), bundles=True))
 
     def read_details(self) -> bytes:
         """Return the details of the current module that the explorer loads later, as JSON."""
@@ -178,8 +184,13 @@ class DumpReader:
             InspectError: The files do not contain the answer.
         """
         capture = self._get()
-        answer = load_part(question, "finding").answer_dump(capture, self.asked)
         missing = tell_absences(list_absences(capture, QUESTIONS[question].needs))
+        answer = load_part(question, "finding").answer_dump(capture, self.asked)
+        if self.profile and question == "kernels":
+            timing = measure_program(capture, open_profile(self.profile, self.files.read(self.profile)))
+            times = join_times(capture, timing, self.asked, shown=answer.shown)
+            answer = times if times.launches else answer
+            missing += "" if times.launches else f" Also, {UNMEASURED.format(self.profile, capture.program)}."
         return json.dumps({"answer": write_fragment(answer), "missing": missing})
 
     def explain(self) -> str:
@@ -195,6 +206,7 @@ class DumpReader:
     def close(self) -> None:
         """Forget the dump, and free its memory."""
         self.files, self.modules, self.capture = Files("nothing", {}), (), None
+        gc.unfreeze()
         gc.collect()
 
     def _get(self) -> Capture:
@@ -236,8 +248,10 @@ def _open_files(sizes: list[tuple[str, int]], read_bytes: Read) -> Files:
     # If all files are in one folder, the user dropped that folder, and it becomes the title.
     if len(tops) == 1 and all("/" in name for name in entries):
         (top,) = tops
-        return Files.from_mapping({name.removeprefix(f"{top}/"): entry for name, entry in entries.items()}, top)
-    return Files.from_mapping(entries, sizes[0][0] if len(sizes) == 1 else LOOSE)
+        return Files.from_mapping(
+            {name.removeprefix(f"{top}/"): entry for name, entry in entries.items()}, top, f"{top}/"
+        )
+    return Files.from_mapping(entries, sizes[0][0] if len(sizes) == 1 else LOOSE, "")
 
 
 def _describe(module: DumpedModule) -> dict[str, Any]:

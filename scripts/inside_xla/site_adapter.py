@@ -29,7 +29,7 @@ _GAP = re.compile(r'<p class="gap" data-target="([^"]+)">[^<]*?not compiled here
 # A link that sets the state of an explorer on the page; the group is the explorer's name.
 _STATE = re.compile(r"#x=([^&]+)&")
 # The variables that configure JAX and the compilers, and those that only name a folder and change no result.
-_TELLS = re.compile(r"(?:JAX|XLA|LIBTPU|TPU|TF|CUDA|NVIDIA|PJRT|LLVM|TRITON)_|REQUIRE_TARGETS$")
+_COMPILER_VARIABLES = re.compile(r"(?:JAX|XLA|LIBTPU|TPU|TF|CUDA|NVIDIA|PJRT|LLVM|TRITON)_")
 _FOLDERS = {"XLA_INSPECT_CACHE", "TPU_LOG_DIR"}
 # The settings that JAX fixes for the whole process when it first needs a device, so pages cannot change them.
 _DEVICES = {"jax_platforms", "jax_num_cpu_devices"}
@@ -157,10 +157,14 @@ class SiteAdapter(Adapter):
         return find_files(codes, list_places(folder))
 
     def describe_machine(self) -> object:
-        """Return the available targets, the architecture, and the environment variables for JAX and the compilers."""
+        """Return the available targets, the architecture, and the environment variables for JAX and the compilers.
+
+        If a target is missing, the result also contains REQUIRE_TARGETS, which turns marked gaps into failures.
+        """
         from xla_inspect import available
 
-        return [available(), platform.machine(), _TOLD]
+        required = any(available().values()) and os.environ.get("REQUIRE_TARGETS")
+        return [available(), platform.machine(), _CONFIGURATION, required]
 
     def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:
         """Return the files of the exercise that a cell displays, and the files next to it."""
@@ -198,7 +202,7 @@ def _write_exercise(key: str) -> Iterator[tuple[str, str]]:
     yield "markdown", "\n\n".join([*hints, fold("A solution", notebook.tell_solution(exercise))])
 
 
-def _list_told() -> dict[str, str]:
+def _list_configuration() -> dict[str, str]:
     """Return the environment variables for JAX and the compilers, whether the user or this project set them.
 
     Two values that an import of JAX adds are left out, and so are variables that only name a folder.
@@ -206,10 +210,10 @@ def _list_told() -> dict[str, str]:
     libtpu = find_spec("libtpu")
     library = Path(libtpu.origin).with_name("libtpu.so") if libtpu and libtpu.origin else ""
     own = {("TF_CPP_MIN_LOG_LEVEL", "1"), ("TPU_LIBRARY_PATH", str(library))}
-    variables = (item for item in sorted(os.environ.items()) if _TELLS.match(item[0]) and item not in own)
+    variables = (item for item in sorted(os.environ.items()) if _COMPILER_VARIABLES.match(item[0]) and item not in own)
     return {name: value for name, value in variables if name not in _FOLDERS}
 
 
 # The variables are read once, before pages run, since a page may change them for itself.
-_TOLD = _list_told()
+_CONFIGURATION = _list_configuration()
 ADAPTER = SiteAdapter()

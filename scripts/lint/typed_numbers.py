@@ -68,25 +68,27 @@ def check_numbers(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
 
 def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
     """Return the numbers in words that the code behind their affirmed sentence lacks; other sentences are skipped."""
-    # `backing` reads the records through the project's root.
-    project.root = root
     name = path.relative_to(root).as_posix()
-    if not path.is_relative_to(root / project.docs) or not (record := backing.load_affirmed(name)):
-        return []
-    prose = read_prose(path)
-    backings = Backings(prose)
-    findings = []
-    for sentence in prose.sentences:
-        seals = {seal for text, seal in record if text == backing.hash_sentence(sentence.text)}
-        check = next((one for one in backings.list_possible(sentence) if backings.seal(one) in seals), None)
-        if check and not sentence.backing and check.title not in {SOURCE, READING}:
-            words = _NUMBER_WORD.findall(_blank_allowed(mask(sentence.text), name))
-            helpers = [helper for helper in backings.list_helpers(check) if helper.startswith("def check_")]
-            numbers = _list_numbers("\n".join([check.code, *helpers])) if check in prose.checks else set()
-            findings += [
-                UnbackedNumber(name, sentence.line, word) for word in words if NUMBER_WORDS[word.lower()] not in numbers
-            ]
-    return findings
+    # `backing` reads the records through the project's root.
+    with project.placed_at(root):
+        if not path.is_relative_to(root / project.docs) or not (record := backing.load_affirmed(name)):
+            return []
+        prose = read_prose(path)
+        backings = Backings(prose)
+        findings = []
+        for sentence in prose.sentences:
+            seals = {seal for text, seal in record if text == backing.hash_sentence(sentence.text)}
+            check = next((one for one in backings.list_possible(sentence) if backings.seal(one) in seals), None)
+            if check and not sentence.backing and check.title not in {SOURCE, READING}:
+                words = _NUMBER_WORD.findall(_blank_allowed(mask(sentence.text), name))
+                helpers = [helper for helper in backings.list_helpers(check) if helper.startswith("def check_")]
+                numbers = _list_numbers("\n".join([check.code, *helpers])) if check in prose.checks else set()
+                findings += [
+                    UnbackedNumber(name, sentence.line, word)
+                    for word in words
+                    if NUMBER_WORDS[word.lower()] not in numbers
+                ]
+        return findings
 
 
 def _list_numbers(code: str) -> set[object]:

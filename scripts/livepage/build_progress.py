@@ -27,6 +27,8 @@ COSTS = "LIVEPAGE_COSTS"
 
 _SILENT = 20.0
 """Seconds before the first estimate of the time left, since the first pages say little about the others."""
+_LEAST_SHARE = 0.02
+"""The share of the expected time before the first estimate: the first compilation of a process loads the compiler."""
 _MOST_BEFORE_END = 0.95
 """The largest share of a page that counts before it has finished."""
 _WIDTH = 100
@@ -117,7 +119,7 @@ class Progress:
         of two.
         """
         share = self.find_share()
-        if now - self.started < _SILENT or not share:
+        if now - self.started < _SILENT or share < _LEAST_SHARE:
             return None
         seconds = (now - self.started) * (1 - share) / share
         if self._estimate:

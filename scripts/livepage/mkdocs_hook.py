@@ -11,18 +11,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import FileSystemBytecodeCache
-from markupsafe import escape
+from markupsafe import Markup, escape
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.structure.nav import Navigation
 from mkdocs.utils import CountHandler
 
 from livepage import build_progress
-from livepage.keep import page_store, rendered
+from livepage.keep import page_store, rendered, run_git
 from livepage.notebooks import notebook_pages
-from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
+from livepage.publish import (
+    chapters_pdf,
+    reading_time,
+    search,
+    site_checksum,
+    social_cards,
+    term_links,
+    text_outputs,
+)
 from livepage.read import EXTENSION, GARBAGE, Build, find_build, log, project
-from livepage.render import LineOfLink
+from livepage.render import LineOfLink, html_output
 from livepage.serve import SCRIPT_ADDRESS, Built, LastBuild, PagesPending, Rebuild
 from livepage.workers import Workers
 
@@ -103,7 +111,7 @@ def on_config(config: MkDocsConfig) -> None:
         config.extra["version"] = {"provider": "mike", "default": "stable"}
     _PAGES_LOG.filters[:] = [entry for entry in _PAGES_LOG.filters if not isinstance(entry, LineOfLink)]
     _PAGES_LOG.addFilter(LineOfLink(build))
-    if "SOURCE_DATE_EPOCH" not in os.environ and (date := build_info.ask_git("log", "-1", "--format=%ct")):
+    if "SOURCE_DATE_EPOCH" not in os.environ and (date := run_git("log", "-1", "--format=%ct")):
         os.environ["SOURCE_DATE_EPOCH"] = date
 
 
@@ -173,14 +181,15 @@ def on_post_page(output: str, **_: object) -> str:
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Return a page's HTML with its reading time and with links from its terms; clear the current page."""
+    """Return a page's HTML with its reading time, links from its terms, and whole options; clear the current page."""
     find_build(config).current = None
 
     def find(name: str) -> str:
         other = files.get_file_from_path(name)
         return other.url_relative_to(page.file) if other and other is not page.file else ""
 
-    return term_links.link(reading_time.add_time(html), project.adapter.choose_terms(page.file.src_uri), find)
+    linked = term_links.link(reading_time.add_time(html), project.adapter.choose_terms(page.file.src_uri), find)
+    return html_output.keep_options(linked)
 
 
 @event_priority(-100)
@@ -228,6 +237,9 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
     term_links.publish_terms(Path(config.site_dir), lambda name: addresses.get(name, ""))
     if config.extra["cards"]:
         social_cards.publish_cards(list(_site.pages.values()), config)
+    if os.environ.get(chapters_pdf.PDF_VARIABLE):
+        titles = {page.file.dest_uri: Markup(page.title).striptags() for page in _site.nav.pages}  # noqa: S704 - stripped
+        chapters_pdf.publish_pdf(titles, Path(config.site_dir))
     totals = build.totals
     # After a partial rebuild, each page already has a line of its own in the log.
     log.log(

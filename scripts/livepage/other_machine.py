@@ -13,19 +13,23 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from livepage.keep import page_store
+from livepage.keep import make_key, outcomes, page_store
+from livepage.read import project, relative
 from livepage.workers import PageProcess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from concurrent.futures import Future
-    from pathlib import Path
 
-    from livepage.read import Answer, Outcome, Source
+    from livepage.read import Answer, Build, Outcome, Source
 
 _DATE, _TIME = dt.date, dt.datetime
+_LONGEST = 30.0
+"""The seconds that a statement may take on a page that has run before, because its captures are then stored."""
+_KIND = "agreements"
 _LATER = dt.timedelta(days=400, hours=5)
 _ELSEWHERE = {"PYTHONHASHSEED": "271828", "TZ": "Pacific/Chatham", "LC_ALL": "C.UTF-8"}
 
@@ -40,7 +44,7 @@ class Twin:
         )
         self._process: PageProcess | None = None
         self._thread = ThreadPoolExecutor(1)
-        self._answers: dict[Path, Future[list[Answer]]] = {}
+        self._answers: dict[Path, Future[tuple[list[Answer], list[str]]]] = {}
 
     def __enter__(self) -> Self:
         """Return the object itself."""
@@ -53,7 +57,7 @@ class Twin:
             self._process.popen.kill()
             self._process.popen.wait()
 
-    def ask(self, page: Path) -> Future[list[Answer]]:
+    def ask(self, page: Path) -> Future[tuple[list[Answer], list[str]]]:
         """Queue a page to run twice after the pages that were requested before it, and return its future answers.
 
         The second run is like that after an edit in a served site: libraries remember what the process ran before.
@@ -61,30 +65,52 @@ class Twin:
         self._answers[page] = self._thread.submit(self._run, page)
         return self._answers[page]
 
-    def compare(self, page: Path, source: Source, outcomes: Sequence[Outcome]) -> list[str]:
+    def compare(self, page: Path, build: Build) -> list[str]:
         """Return the differences between the page's outcomes and those of the second process, with file and line.
 
         A queued request for the page is used, so nothing runs here.
 
         Args:
             page: The page's file.
-            source: The page as read.
-            outcomes: Its outcomes in another process.
+            build: The build with the page's source and its outcomes in another process.
 
         Raises:
             RuntimeError: The second process failed to run the page.
         """
-        differences = list[str]()
-        for answer in (self._answers.get(page) or self.ask(page)).result():
+        source, results = build.sources[relative(page, project.root)]
+        if has_agreed(build, source.name):
+            return []
+        answers, differences = (self._answers.get(page) or self.ask(page)).result()
+        for answer in answers:
             if answer.failure:
                 message = f"the second process did not run {source.name}: {answer.failure}"
                 raise RuntimeError(message)
-            differences += list_differences(source, [*map(_tell, outcomes)], [*map(_tell, answer.outcomes)])
+            differences += list_differences(source, [*map(_join_parts, results)], [*map(_join_parts, answer.outcomes)])
+        if not differences:
+            page_store.keep(_KIND, source.name, _make_key(build, source.name), build.inputs[source.name], data=True)
         return list(dict.fromkeys(differences))
 
-    def _run(self, page: Path) -> list[Answer]:
+    def _run(self, page: Path) -> tuple[list[Answer], list[str]]:
+        """Return the answers of two runs, and a message if a statement of the second run took too long."""
         self._process = self._process or self._start()
-        return [self._process.answer(str(page)) for _ in range(2)]
+        answers = [self._process.answer(str(page)) for _ in range(2)]
+        seconds, line = self._process.slowest
+        slow = f"{line}: this takes {seconds:.0f} s although the page ran before: compute less, or read a record"
+        return answers, [slow] * (seconds > _LONGEST)
+
+
+def has_agreed(build: Build, name: str) -> bool:
+    """Return whether the second process has already returned these outcomes of a page for the same code and inputs."""
+    if not build.sources[name][0].pieces:
+        return True
+    return name not in build.pending and page_store.find_stored(_KIND, name, _make_key(build, name)) is not None
+
+
+def _make_key(build: Build, name: str) -> str:
+    source, results = build.sources[name]
+    return make_key(
+        outcomes.make_keys(source)[0], outcomes.make_digest(results), Path(__file__).read_text(encoding="utf-8")
+    )
 
 
 def list_differences(source: Source, here: Sequence[str], there: Sequence[str]) -> Iterator[str]:
@@ -97,7 +123,7 @@ def list_differences(source: Source, here: Sequence[str], there: Sequence[str]) 
             yield f"{piece.origin}: run again elsewhere, this shows {excerpts[1]!r} in place of {excerpts[0]!r}"
 
 
-def _tell(outcome: Outcome) -> str:
+def _join_parts(outcome: Outcome) -> str:
     return "\n".join(str(part) for part in astuple(outcome) if part)
 
 

@@ -181,8 +181,11 @@ class PageProcess:
         )  # fmt: skip
 
     def answer(self, page: str, progress: Progress | None = None) -> Answer:
-        """Run a page in the process, and return its outcomes, or a failure that says how the process ended."""
-        self.line = ""
+        """Run a page in the process, and return its outcomes, or a failure that says how the process ended.
+
+        Afterwards, `slowest` contains the seconds and the line of the statement that took longest.
+        """
+        self.line, self.slowest, since = "", (0.0, ""), time.monotonic()
         self.errors.seek(0, os.SEEK_END)
         start = self.errors.tell()
         with contextlib.suppress(OSError):
@@ -192,11 +195,14 @@ class PageProcess:
             while not isinstance(message := pickle.load(self.popen.stdout), Answer):  # type: ignore[arg-type]  # noqa: S301 - a pipe of our own process
                 kind, text = message
                 if kind == LINES:
-                    self.line = text
+                    now = time.monotonic()
+                    self.slowest = max(self.slowest, (now - since, self.line))
+                    self.line, since = text, now
                 elif kind != WORK:
                     log.log(kind, "%s", text)
                 elif progress:
                     progress.note_work(page)
+            self.slowest = max(self.slowest, (time.monotonic() - since, self.line))
             return message
         return Answer(failure=self._explain(page, self.popen.wait(), start))
 

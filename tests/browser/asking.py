@@ -39,7 +39,8 @@ print(prediction.ask_value("How many kernels has the CPU?", kernels["cpu"], othe
 ```
 
 ```python exec="on"
-reasons = {"The sum has two users.": len(kernels) == 3, "The <b>dot</b> is large.": len(kernels) > 3}
+users, size = "The sum has one user, since the module has no second one.", "It is small."
+reasons = {"The sum has two users.": (len(kernels) == 3, users), "The <b>dot</b> is large.": (len(kernels) > 3, size)}
 print(prediction.ask_reason("Why?", reasons, see="#listing"))
 ```
 

@@ -1,7 +1,8 @@
 """The fixtures of the browser tests: the built site on a compressing server, and one shared Chromium.
 
-A test takes each page by the name `page_path`, so a chapter that is added is covered without a new test. It loads the
-page by `open_anew`, in a window that other tests use too; or by `open_page` where it changes its window.
+A test takes pages by the name `page_path`, so a chapter that is added is covered without a new test. It loads a page by
+`open_anew`, in a window that other tests use too; or by `open_page` where it changes its window. An eighth of the pages
+have their turn for each commit (`tests/turns.py`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
+from tests import turns
 
 from programs import layer as small
 from programs import transformer_block as large
@@ -26,7 +28,7 @@ from .visits import POLICY, WIDE, Look, Visits
 from .waiting import PATIENCE, wait_for_rest, wait_until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from playwright.sync_api import Browser, BrowserContext, BrowserType, Locator, Page
 
@@ -76,11 +78,12 @@ def sources() -> dict[str, Path]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give a test that takes `page_path` each page of the site, or those that `--page` named."""
+    """Give a test that takes `page_path` the pages that `--page` named, or those whose turn it is, and `CHAPTER`."""
     if "page_path" in metafunc.fixturenames:
-        chosen = [Path(page).resolve() for page in metafunc.config.getoption("--page")]
-        pages = [path for path, source in sources().items() if not chosen or source in chosen]
-        metafunc.parametrize("page_path", pages if chosen else [*pages, "404.html"])
+        requested = [Path(page).resolve() for page in metafunc.config.getoption("--page")]
+        chosen = requested or turns.choose([*sources().values()])
+        pages = [path for path, source in sources().items() if source in chosen or (path == CHAPTER and not requested)]
+        metafunc.parametrize("page_path", pages if requested else [*pages, "404.html"])
 
 
 @pytest.fixture(scope="session")
@@ -270,10 +273,11 @@ def show(browser: Browser, tmp_path: Path) -> Generator[Show]:
         link: str = "",
         donated: Captures | None = None,
         times: Path | None = None,
+        numbers: Mapping[str, Any] | None = None,
         **options: object,
     ) -> Opened:
         path = tmp_path / "report.html"
-        path.write_text(write_report(captures, donated, times), encoding="utf-8")
+        path.write_text(write_report(captures, donated, times, numbers=numbers), encoding="utf-8")
         context = browser.new_context(**{"viewport": {"width": WIDE, "height": 900}, **options})  # type: ignore[arg-type]
         opened.append(context)
         window = context.new_page()

@@ -12,7 +12,7 @@ from maintaining.pyodide_bundle import PYODIDE
 
 from . import opening
 from .host import serve
-from .visits import POLICY, WIDE
+from .visits import WIDE
 from .waiting import PATIENCE, wait_for_rest, wait_until
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ class Opened:
         return panel_text
 
     @property
+    def first_line(self) -> str:
+        """The first sentence of the answer in the visible view."""
+        return self.page.locator(".module [role=tabpanel]:not([hidden]) .said").inner_text()
+
+    @property
     def refused(self) -> str:
         """The error message of the page."""
         return self.page.locator(".refused").first.inner_text()
@@ -85,19 +90,19 @@ def visit(browser: Browser, site: Site) -> Generator[Opened]:
     page_driver = Opened(page)
     context.on("request", lambda request: page_driver.requests.append(request))  # noqa: PLW0108 - marked by Playwright
     page.on("pageerror", lambda error: page_driver.faults.append(str(error)))
-    page.on("console", lambda message: POLICY in message.text and page_driver.faults.append(message.text))
+    page.on("console", lambda message: message.type == "error" and page_driver.faults.append(message.text))
     page.goto(f"{site.address}/{opening.PAGE}", wait_until="load")
     yield page_driver
     context.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dump of two functions for the CPU, one of them over four devices."""
     return opening.dump(tmp_path_factory.mktemp("dumped") / "dump")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
     """A served small site with the page that opens a dump; skips if Python for browsers was not made."""
     if not PYODIDE.is_made():

@@ -11,27 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .links import leads_somewhere
+from .searching import search
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
     from .conftest import Opener
     from .host import Site
 
-MOST_INDEXED = 370_000
+MOST_INDEXED = 380_000
 _FENCE = re.compile(r"^([ \t>]*)(`{3,}|~{3,})[^\n]*\n.*?^\1\2[ \t]*$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r'\]\(([^()\s]+)(?:\s+"[^"]*")?\)|(?:href|src)="([^"]*)"')
-
-
-def search(page: Page, words: str) -> list[str]:
-    """Type words into the search, and return where its results lead, the best first, relative to the site."""
-    page.keyboard.press("/")
-    # One keystroke, so that what is found first is found for all of the words.
-    page.keyboard.insert_text(words[:-1])
-    page.keyboard.type(words[-1])
-    page.locator(".md-search-result__list a:visible").first.wait_for()
-    links: list[str] = page.locator(".md-search-result__list a").evaluate_all("all => all.map(each => each.href)")
-    return [re.sub(r"^https?://[^/]*/|\?[^#]*", "", link) for link in links]
 
 
 def test_the_search_index_is_small_and_holds_no_number_of_an_instruction(site: Site) -> None:
@@ -103,15 +91,19 @@ def test_the_list_of_pages_links_a_text_for_each(site: Site) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_on_paper_a_page_is_ink_on_white_with_all_tabs_and_no_folded_code(open_page: Opener, scheme: str) -> None:
+def test_a_printed_page_has_a_white_background_open_tabs_and_folds_and_no_feedback(
+    open_page: Opener, scheme: str
+) -> None:
     page = open_page("pipeline/", color_scheme=scheme)
     page.emulate_media(media="print", color_scheme=scheme)
-    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")  # as the theme does
     visible_count = "each => each.filter(e => e.checkVisibility()).length"
     assert (
         page.locator("header.md-header, .md-sidebar, .md-footer, .copy, .headerlink").evaluate_all(visible_count) == 0
     )
-    assert page.locator(":is(.check, details.listing) pre").evaluate_all(visible_count) == 0
+    for hidden in (page.locator(".check pre"), page.locator(".predict :is(.right, .wrong)")):
+        assert hidden.evaluate_all(visible_count) == 0 < hidden.count()
+    folded = page.locator("details.listing:not(details details) > .highlight > pre")
+    assert folded.evaluate_all(visible_count) == folded.count() > 0
     assert page.locator("button.checked").evaluate_all(visible_count) > 5
     panes = page.locator("article .tabbed-block:not(details *)")
     assert panes.evaluate_all(visible_count) == panes.count() > 5

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
+from xla_inspect.analysis.estimates import time_program
 from xla_inspect.report import STATEMENT, hash_program, model_launches
 
 from .waiting import wait_until
@@ -42,6 +44,25 @@ def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captur
         [launch.launch.name, [line.number for line in launch.lines]] for launch in model_launches(block[target])
     ]
     assert cells == expected
+
+
+@pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
+@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
+def test_the_bars_are_as_long_as_the_estimated_times(show: Show, block: Captures, target: str) -> None:
+    opened = show(block, f"x=report&target={target}&view=kernels")
+    opened.page.locator(".bars").wait_for()
+    widths = opened.inside(
+        "return [...root.querySelectorAll('.bars .length i')].map((bar) => parseFloat(bar.style.width))"
+    )
+    step = time_program(block[target])
+    assert step is not None
+    times = [one.total.likely for one in step.launches]
+    assert widths == pytest.approx([100 * time / max(times) for time in times], abs=0.5)
+    assert "estimated time" in opened.page.locator(".bars figcaption").inner_text()
+    assert "an estimated time of" in opened.page.locator(".kernels .sum").inner_text()
+    # A launch has its estimate with the range and, named as such, the bound.
+    description = opened.page.locator(".bars .launch").first.get_attribute("data-said") or ""
+    assert re.search(r"about .+ \(.+ to .+\); at least ", description)
 
 
 @pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])

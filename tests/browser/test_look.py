@@ -14,7 +14,7 @@ from .visits import LOOKS, PHONE, WIDE, Look
 from .waiting import expect_value, wait_until
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
     from .conftest import Anew, Opener
     from .host import Site
@@ -52,10 +52,35 @@ SEEN = {
     "a listing is cut off without a fold": """[...document.querySelectorAll("article pre, article .highlight")]
         .filter(box => box.checkVisibility() && box.scrollHeight > box.clientHeight + 1)
         .map(box => box.innerText.slice(0, 80))""",
+    "a command breaks within an option": """[...document.querySelectorAll(".option")]
+        .filter(it => !(innerWidth < 600 && it.closest("td")) && it.getClientRects().length > 1)
+        .map(it => it.innerText)""",
     "HLO does not wrap on a phone": """[...document.querySelectorAll("article .language-hlo pre")]
         .filter(box => innerWidth < 500 && box.checkVisibility() && box.scrollWidth > box.clientWidth)
         .map(box => box.innerText.slice(0, 80))""",
 }
+# The texts of pictures that a line crosses. Only axes, rooflines, the peaks of memory plans, and pictures of element
+# orders and systolic arrays may have such lines.
+CROSSED_TEXTS = """() => {
+  const sample = shape => (shape.getAttribute("d")?.split(/(?=M)/) ?? [null]).flatMap(part => {
+    const line = part === null ? shape : document.createElementNS(shape.namespaceURI, "path")
+    if (part !== null) line.setAttribute("d", part)
+    const length = part?.includes(" ") === false ? 0 : line.getTotalLength()
+    return Array.from({ length: Math.ceil(length / 2) }, (_, step) => line.getPointAtLength(2 * step))
+  })
+  return [...document.querySelectorAll("article :is(figure:not(.orders), .origins) svg")].flatMap(svg => {
+    const texts = [...svg.querySelectorAll("text")].filter(it => it.checkVisibility() && it.textContent.trim())
+    const boxes = texts.map(text => [text.textContent, text.getBBox()])
+    return [...svg.querySelectorAll(":is(path, line, polyline, rect):not(.axis, .peak, .roof)")]
+      .filter(shape => shape.checkVisibility() && getComputedStyle(shape).stroke !== "none")
+      .flatMap(shape => {
+        const points = sample(shape)
+        return boxes.filter(([, box]) => points.some(({ x, y }) =>
+          box.x + 1 < x && x < box.x + box.width - 1 && box.y + 2.5 < y && y < box.y + box.height - 2.5
+        )).map(([text]) => `${svg.getAttribute("aria-label").slice(0, 60)}: ${text}`)
+      })
+  })
+}"""
 # Folds and tabs hide what they hold: open every fold, and show every pane of every tab set at once.
 REVEAL = """() => {
   for (const fold of document.querySelectorAll("details")) fold.open = true
@@ -79,8 +104,30 @@ def test_a_page_is_whole_in_each_look_and_so_is_all_that_it_folds(open_anew: Ane
     faults = {fault: page.evaluate(script) for fault, script in SEEN.items()}
     page.evaluate(REVEAL)
     faults["scrolls sideways with all folds open"] = page.evaluate(SEEN["scrolls sideways"])
+    faults["a line crosses a text of a picture"] = page.evaluate(CROSSED_TEXTS)
     faults["axe"] = judge(page)
     assert {fault: places for fault, places in faults.items() if places} == {}
+
+
+@pytest.mark.parametrize(
+    ("shape", "texts"),
+    [
+        ('<line x1="0" y1="20" x2="200" y2="20"/>', ["Picture: kernel"]),
+        ('<line x1="0" y1="60" x2="200" y2="60"/>', []),
+        ('<path d="M 0 60 L 200 60 M 0 20 L 200 20"/>', ["Picture: kernel"]),
+        ('<path d="M 0 20 L 30 20 M 150 20 L 200 20"/>', []),
+        ('<rect x="60" y="0" width="100" height="90" fill="none"/>', ["Picture: kernel"]),
+        ('<line x1="0" y1="20" x2="200" y2="20" class="axis"/>', []),
+        ('<line x1="0" y1="20" x2="200" y2="20" stroke="none"/>', []),
+    ],
+    ids=["line", "line below", "second part", "gap", "border", "axis", "no stroke"],
+)
+def test_a_line_that_crosses_a_text_is_found(browser: Browser, shape: str, texts: list[str]) -> None:
+    page = browser.new_page()
+    picture = f'<text x="40" y="25" stroke="none" style="font: 16px monospace">kernel</text>{shape}'
+    page.set_content(f'<article><figure><svg aria-label="Picture" stroke="black">{picture}</svg></figure></article>')
+    assert page.evaluate(CROSSED_TEXTS) == texts
+    page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

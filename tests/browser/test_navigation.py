@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+from bs4 import BeautifulSoup
 
 from .conftest import CHAPTER, Opener
 from .visits import PHONE
 from .waiting import wait_for_rest, wait_until
+
+if TYPE_CHECKING:
+    from .host import Site
 
 GROUPS = ["Understand", "Beyond the compiler", "Use it well", "Practice", "Reference"]
 LAPTOP, DESK = {"width": 1280, "height": 800}, {"width": 1440, "height": 900}
@@ -59,6 +65,20 @@ def test_names_in_the_navigation_are_complete_and_unique(open_page: Opener) -> N
         "all => all.filter(each => each.scrollWidth > each.clientWidth + 1).map(e => e.textContent)"
     )
     assert cut == []
+
+
+def test_navigation_heading_and_window_show_the_same_title(site: Site) -> None:
+    home = BeautifulSoup((site.folder / "index.html").read_text(encoding="utf-8"), "html.parser")
+    names = {link["href"]: link.get_text(strip=True) for link in home.select(".groups ul:not(.on-page) > li > a")}
+    assert names.pop(".") == "Home"
+    titles = {}
+    for address in names:
+        page = BeautifulSoup((site.folder / address / "index.html").read_text(encoding="utf-8"), "html.parser")
+        [heading] = page.select("h1")
+        assert page.title
+        titles[address] = {heading.get_text().removesuffix("¶").strip(), page.title.get_text().rpartition(" - ")[0]}
+    assert len(names) > 40
+    assert titles == {address: {name} for address, name in names.items()}
 
 
 def test_a_button_leads_back_to_the_top(open_page: Opener) -> None:

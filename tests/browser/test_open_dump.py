@@ -17,6 +17,7 @@ from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.kernels import rank_launches
 from xla_inspect.questions.memory import explain_memory
 from xla_inspect.questions.summary import summarize
+from xla_inspect.questions.time import estimate_time
 from xla_inspect.report import title
 
 from .host import serve
@@ -45,6 +46,7 @@ QUESTIONS: dict[str, Callable[[Capture, str], Answer]] = {
     "memory": explain_memory,
     "kernels": lambda capture, asked: rank_launches(capture, asked, shown=10_000),
     "collectives": lambda capture, _: find_exchanges(capture.program, capture, {}),
+    "time": lambda capture, asked: estimate_time(capture, asked, rows=10_000),
 }
 
 
@@ -121,6 +123,14 @@ def test_a_file_that_is_dropped_opens_at_once(dump_page: Opened) -> None:
     )
 
 
+def test_a_large_module_shows_its_summary_first(dump_anew: Opened) -> None:
+    filler = "".join(f"  x.{n:0180} = f32[4]{{0}} add(x, x)\n" for n in range(6_000))
+    dump_anew.page.evaluate(DROP, ["add.hlo", HLO.replace("  ROOT", f"{filler}  ROOT")])
+    summary = dump_anew.page.locator("#dump-panel-summary")
+    summary.get_by_text("6,001 kernels").first.wait_for()
+    assert dump_anew.page.locator("#explorer-dump").count() == 0
+
+
 def test_no_request_leaves_the_page_and_none_carries_anything(dump_page: Opened, dump_site: Site, dump: Path) -> None:
     dump_page.give(dump)
     before = len(dump_page.requests)
@@ -188,7 +198,9 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
     assert page.locator("#dump-panel-summary").is_visible()
     page.keyboard.press("End")
     dump_anew.settle()
-    assert page.locator("#dump-panel-kernels").is_visible()
+    last = page.locator("[role=tab]").last
+    assert page.evaluate("document.activeElement.id") == last.get_attribute("id")
+    assert page.locator(f"#{last.get_attribute('aria-controls')}").is_visible()
     for _ in range(10):
         page.keyboard.press("Shift+Tab")
         if page.evaluate("document.activeElement.matches('.back')"):

@@ -30,7 +30,7 @@ def pack(**members: bytes) -> bytes:
 VIEWS = ("explorer", "summary", "memory", "kernels", "collectives")
 REFUSED = {
     "notes.txt": (b"nothing of XLA's\n", "is a text without an HLO module"),
-    "image.bin": (bytes(range(256)) * 20, "is binary, and no HloProto"),
+    "image.bin": (bytes(range(256)) * 20, "is a binary file of an unknown kind"),
     "empty.hlo": (b"", "is empty"),
     "cut.zip": (pack(a=b"x" * 5000)[:-40], "cannot be read"),
     "bomb.zip": (pack(**{"module_0000.a.before_optimizations.txt": bytes(300 << 20)}), "which no dump does"),

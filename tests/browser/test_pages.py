@@ -8,6 +8,7 @@ import pytest
 
 from .conftest import CHAPTER
 from .host import serve
+from .searching import search
 from .visits import POLICY, WIDE, Look
 
 if TYPE_CHECKING:
@@ -99,9 +100,7 @@ def test_the_search_loads_when_somebody_searches_and_finds(site: Site, open_page
     page = open_page("")
     page.wait_for_load_state("networkidle")
     assert [path for path, _ in site.sent if "search" in path] == []
-    page.keyboard.press("/")
-    page.keyboard.type("pipeline")
-    page.locator(".md-search-result__item a").first.wait_for()
+    assert search(page, "pipeline")[0] == "pipeline/"
     fetched = [path.rpartition("/")[2] for path, _ in site.sent if "search" in path]
     # The worker and the word list arrive in either order.
     assert sorted(name.partition(".")[0] for name in fetched) == ["search", "search", "search_index"]

@@ -170,7 +170,7 @@ def test_an_example_asks_its_question_and_leaves_the_edits_before_it_among_the_e
     page.locator("summary", has_text="Start from").click()
     page.get_by_role("button", name="Rows of a table").click()
     settle(page)
-    assert "Why does a lookup need a matmul?" in page.locator("#question").inner_text()
+    assert "Why does the lookup need a matmul?" in page.locator("#question").inner_text()
     assert "one_hot" in page.evaluate(TEXT)
     page.locator("summary", has_text="Earlier edits").click()
     page.locator(".menu .list button", has_text="def layer").first.click()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
+from .giveaways import Question, is_answer, list_giveaways
 from .test_access import judge
 from .visits import PHONE, WIDE
 from .waiting import wait_until
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import BrowserContext, Locator, Page
+
+    from .conftest import Anew
 
 ASKED, HOME = "asked/index.html", "index.html"
 KEEPS = "words => JSON.stringify(Object.values(localStorage)).replaceAll('\\\\', '').includes(words)"
@@ -182,3 +185,89 @@ def test_the_search_leaves_questions_out_and_the_reading_time_their_answers(
     assert "two users" not in index_text
     assert "It is so" not in index_text
     assert asked_page.locator(".reading-time").inner_text() == "About 2 minutes to read"
+
+
+def test_neither_nearby_text_nor_another_question_answers_a_question(open_anew: Anew, page_path: str) -> None:
+    assert list(list_giveaways(open_anew(page_path))) == []
+
+
+SAYS_USERS = "<p>The sum has two users.</p>"
+
+
+@pytest.mark.parametrize(
+    ("heading", "text", "questions"),
+    [
+        ("first", "<p>The TPU v5e launches the most, 4 kernels.</p>", ["Which launches the most <kernels>?"]),
+        ("first", "<p>The CPU has two kernels.</p>", ["How many kernels has the CPU?"]),
+        ("first", "<table><tr><th>has kernels<tr><td>CPU: 2</table>", ["How many kernels has the CPU?"]),
+        ("listing", SAYS_USERS, ["Why?"]),
+        ("next", SAYS_USERS, []),
+        ("first", f"<details><summary>More</summary>{SAYS_USERS}</details>", []),
+        ("first", "<p>A sum.</p>", []),
+    ],
+    ids=["which", "value", "row", "on the same screen", "far below", "folded", "no answer"],
+)
+def test_visible_text_near_a_question_that_answers_it_is_found(
+    asked_page: Page, heading: str, text: str, questions: list[str]
+) -> None:
+    insert = "([id, html]) => document.getElementById(id).insertAdjacentHTML('afterend', html)"
+    asked_page.evaluate(insert, [heading, text])
+    assert [line.partition(" -> ")[0] for line in list_giveaways(asked_page)] == questions
+
+
+def test_a_question_that_answers_another_one_is_found(asked_page: Page) -> None:
+    words = "Why does the TPU v5e launch the most kernels?"
+    question(asked_page, 2).locator(".predict-question").evaluate("(it, words) => { it.textContent = words }", words)
+    assert list(list_giveaways(asked_page)) == [f"Which launches the most <kernels>? -> 4: {words}"]
+
+
+TWO_KERNELS = Question(
+    "reason",
+    "The CPU launches two kernels for this layer. Why are there two?",
+    "A library computes the matmul, and XLA fuses the remaining operations",
+    ("Two instructions read the matmul's result from memory", "XLA fuses the bias into the matmul, but not the relu"),
+)
+NO_VECTORS = Question(
+    "reason",
+    "On the CPU, two of the five kernels of attention process one element at a time. Why?",
+    "LLVM's cost model estimates no gain from vectors there.",
+    ("An iteration needs the result of another iteration.", "The loop calls a function that has no vector version."),
+)
+COPY_START = Question(
+    "reason",
+    "The TPU's optimized module has a `copy-start`, which no line of the program requests. Why?",
+    "The TPU copies the weights into on-chip memory",
+    ("JAX copies an argument during lowering", "XLA protects an argument that will be overwritten"),
+)
+SAVINGS = Question("value", "On which target does this policy save the least device memory?", "CPU", ("NVIDIA H100",))
+RUNS = Question("which", "Which compiler runs the pass `algsimp` the least often on this layer?", "4", ())
+
+
+@pytest.mark.parametrize(
+    ("passage", "subject", "expected"),
+    [
+        (
+            "The TPU makes one fusion of it, but the CPU launches two kernels. It hands the matmul to a library.",
+            TWO_KERNELS,
+            True,
+        ),
+        ("The TPU makes one fusion of it, but the CPU launches two kernels.", TWO_KERNELS, False),
+        ("It hands the matmul to a library.", TWO_KERNELS, False),
+        ("For two kernels, LLVM's cost model then estimates no gain from vectors.", NO_VECTORS, True),
+        (
+            "kernel vector width LLVM's remark reduce none the cost-model says that vectorization is not beneficial",
+            NO_VECTORS,
+            True,
+        ),
+        ("An element of the CPU's attention is one of five numbers.", NO_VECTORS, False),
+        ("Here, `copy-start` copies the weights into the TPU's on-chip memory.", COPY_START, True),
+        ("A TPU has on-chip memory.", COPY_START, False),
+        ("Why does the policy save no device memory on the CPU?", SAVINGS, True),
+        ("Why does the policy save less device memory on the TPU?", SAVINGS, False),
+        ("The pass `algsimp` runs 4 times on this layer on the CPU.", RUNS, True),
+        ("The pass `algsimp` runs on this layer.", RUNS, False),
+        ("The CPU has 4 cores.", RUNS, False),
+    ],
+)
+def test_a_passage_that_answers_a_question_is_recognized(passage: str, subject: Question, expected: bool) -> None:  # noqa: FBT001 - what is expected
+    assert is_answer(passage, subject) is expected

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from chapters import console
+from xla_inspect.commands import MISSING
+from xla_inspect.errors import TargetUnavailableError
 
 LAYER = "snippets/programs/layer.py:layer"
 
@@ -29,3 +33,11 @@ def test_the_second_of_two_subjects_is_another_file(monkeypatch: pytest.MonkeyPa
 def test_a_question_about_no_file_is_refused() -> None:
     with pytest.raises(ValueError, match=r"'doctor' contains no FILE\.py"):
         console.show_question("doctor")
+
+
+@pytest.mark.parametrize("options", ["--target h100", "--target cpu --against-target h100", "--against-target h100"])
+def test_the_target_that_is_missing_here_is_named(monkeypatch: pytest.MonkeyPatch, options: str) -> None:
+    monkeypatch.setattr(console, "run_here", lambda *_: MISSING)
+    monkeypatch.setattr(console, "find_target", lambda name: SimpleNamespace(obstacle="" if name == "cpu" else "none"))
+    with pytest.raises(TargetUnavailableError, match=r"h100.*none"):
+        console.read_output(f"xla-inspect diff {LAYER} {options}")

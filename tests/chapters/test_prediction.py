@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from chapters import prediction
+from chapters import prediction, question_checks
 from xla_inspect.errors import TargetUnavailableError
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def test_the_order_of_choices_does_not_reveal_the_key() -> None:
     ]
     html = prediction.ask_value("How many?", 12, others={"a": 100, "b": 2, "c": 12}, see="#x")
     assert [says for says, *_ in read(html)] == ["2", "12", "100"]
-    reasons = {"b holds": True, "a does not": False}
-    assert [says for says, *_ in read(prediction.ask_reason("Why?", reasons, see="#x"))] == ["a does not", "b holds"]
+    reasons = {"b holds": (True, ""), "a is not": (False, "It is.")}
+    assert [says for says, *_ in read(prediction.ask_reason("Why?", reasons, see="#x"))] == ["a is not", "b holds"]
     assert [says for says, *_ in read(prediction.ask_whether("Is it?", holds=False, see="#x"))] == ["Yes", "No"]
 
 
@@ -124,12 +124,29 @@ def test_a_target_has_its_article_and_a_reason_its_capital_and_full_stop() -> No
     assert "cuBLAS fuses." in prediction.ask_which("Which?", {"b": 2, "a": 1}, see="#x", because="cuBLAS fuses")
 
 
-def test_a_wrong_reason_leads_to_the_right_one() -> None:
-    html = prediction.ask_reason("Why?", {"It is large": False, "It has two users": True}, see="#x")
-    assert read(html) == [
+def test_a_wrong_reason_shows_its_refutation() -> None:
+    reasons = {"It is very large": (False, "it has `1 KiB`"), "It has two users": (True, "It has one.")}
+    assert read(prediction.ask_reason("Why?", reasons, see="#x")) == [
         ("It has two users", "right", ""),
-        ("It is large", "wrong", "The right answer is: It has two users."),
+        ("It is very large", "wrong", "It has 1 KiB."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("reasons", "message"),
+    [
+        ({"abc": (True, ""), "bcd": (False, "")}, "without a refutation of its own"),
+        ({"abc": (True, ""), "bcd": (False, "No."), "cde": (False, "No.")}, "without a refutation of its own"),
+        ({"abcdef": (True, "No."), "`bcd`": (False, "No.")}, '"abcdef" has 6 characters and "`bcd`" 3: make'),
+    ],
+    ids=["none", "the same", "length"],
+)
+def test_reasons_without_refutations_or_of_unequal_length_are_rejected(
+    reasons: dict[str, tuple[bool, str]], message: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        prediction.ask_reason("Why?", reasons, see="#x")
+    assert prediction.ask_reason("Why?", {"abcd": (True, ""), "`bcdef`": (False, "No.")}, see="#x")
 
 
 @pytest.mark.parametrize(
@@ -143,11 +160,19 @@ def test_a_wrong_reason_leads_to_the_right_one() -> None:
         (lambda: prediction.ask_which("Q?", {"a": 1}, see="#x"), ValueError, "measure more targets or variants"),
         (lambda: prediction.ask_which("Q?", {}, see="#x"), ValueError, "measure more targets or variants"),
         (lambda: prediction.ask_value("Q?", 1, others={"a": 1}, see="#x"), ValueError, "compare with a variant"),
-        (lambda: prediction.ask_reason("Q?", {"a": False, "b": False}, see="#x"), ValueError, "must be true"),
-        (lambda: prediction.ask_reason("Q?", {"a": True, "b": True}, see="#x"), ValueError, 'and not "a" and "b"'),
-        (lambda: prediction.ask_reason("Q?", {"a": True}, see="#x"), ValueError, "must be true"),
+        (
+            lambda: prediction.ask_reason("Q?", {"a": (False, "No."), "b": (False, "N.")}, see="#x"),
+            ValueError,
+            "must be true",
+        ),
+        (
+            lambda: prediction.ask_reason("Q?", {"a": (True, ""), "b": (True, "")}, see="#x"),
+            ValueError,
+            'and not "a" and "b"',
+        ),
+        (lambda: prediction.ask_reason("Q?", {"a": (True, "")}, see="#x"), ValueError, "must be true"),
         (lambda: prediction.ask_whether("Q?", 1, see="#x"), TypeError, "compare it"),  # type: ignore[arg-type]
-        (lambda: prediction.ask_reason("Q?", {"a": 1, "b": 0}, see="#x"), TypeError, "compare it"),  # type: ignore[dict-item]
+        (lambda: prediction.ask_reason("Q?", {"a": (1, ""), "b": (0, "")}, see="#x"), TypeError, "compare it"),  # type: ignore[dict-item]
         (lambda: prediction.ask_whether("Q?", holds=True, see="fusion.md#x"), ValueError, "on the same page"),
     ],
     ids=["tie", "one", "none", "no other", "no reason", "two reasons", "one reason", "number", "numbers", "elsewhere"],
@@ -161,7 +186,7 @@ def test_a_question_without_a_unique_answer_fails_with_a_remedy(
 
 
 def test_where_a_target_is_missing_a_question_that_needs_it_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prediction, "available", lambda: {"cpu": "", "h100": "no compiler"})
+    monkeypatch.setattr(question_checks, "available", lambda: {"cpu": "", "h100": "no compiler"})
     with pytest.raises(TargetUnavailableError, match="no compiler"):
         prediction.ask_which("Q?", {"cpu": 1}, see="#x")
 
@@ -171,7 +196,7 @@ def test_everything_is_escaped_and_text_in_backticks_is_code() -> None:
     for html in (
         prediction.ask_which(bad, {bad: 1, "b": 2}, see="#x", because=bad, unit=bad),
         prediction.ask_value(bad, "<i>", others={bad: "<u>"}, see="#x", because=bad),
-        prediction.ask_reason(bad, {bad: True, "<i>": False}, see="#x"),
+        prediction.ask_reason(bad, {bad: (True, ""), "<i>******": (False, bad)}, see="#x"),
     ):
         assert not re.search(r"<(?:i|u|b>&)", html.replace("<b>Predict:</b>", ""))
         assert "<code>x&#60;</code>" in html

@@ -53,11 +53,18 @@ def test_case_names_are_escaped_and_bytes_use_larger_units() -> None:
     assert "<span>2 KiB, not 0 B</span>" in chart
 
 
-def test_a_chapter_lists_only_claims_that_are_heard_often() -> None:
-    entries = [replace(ENTRY, claim=replace(CLAIM, id=f"claim-{how or 'counted'}", heard=how)) for how in HEARD]
-    html = cards.list_chapter(ClaimLedger(tuple(entries)), "fusion")
-    assert [name for name in ("claim-everywhere", "claim-often", "claim-counted") if name in html] == ["claim-often"]
-    assert [name for name, _, _ in cards.list_entries(tuple(entries))] == ["claim-everywhere", "claim-often"]
+def test_a_chapter_lists_common_claims_and_folds_the_others() -> None:
+    entries = [replace(ENTRY, claim=replace(CLAIM, id=f"claim-{how or 'folded'}", heard=how)) for how in HEARD]
+    listed, _, folded = cards.list_chapter(ClaimLedger(tuple(entries)), "fusion").partition(
+        '??? listing "1 less common'
+    )
+    names = ("claim-everywhere", "claim-often", "claim-folded")
+    assert [name for name in names if name in listed] == ["claim-often"]
+    assert [name for name in names if name in folded] == ["claim-folded"]
+    assert "2 kernels" in folded
+    texts = {name: text for name, _, text in cards.list_entries(tuple(entries))}
+    assert tuple(texts) == names
+    assert [CLAIM.truth in text for text in texts.values()] == [True, True, False]
 
 
 def test_a_claim_without_a_check_links_to_its_source() -> None:

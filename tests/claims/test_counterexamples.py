@@ -18,7 +18,6 @@ from claims import (
     jaxpr,
     layout,
     operations,
-    reading_hlo,
     running,
     simplification,
     stablehlo,
@@ -193,11 +192,6 @@ def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jax, "xla_computation", print, raising=False)
     monkeypatch.setattr(jax, "pmap", print)
     monkeypatch.setattr(jax, "make_jaxpr", lambda *_: lambda *_: "let\n    b:f32[10] = mul a 2.0")
-    monkeypatch.setattr(
-        importlib.metadata,
-        "metadata",
-        lambda _: _Metadata({"description": "https://jax.readthedocs.io", "Requires-Python": ""}),
-    )
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: ())
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: True)
     monkeypatch.setattr(tools, "run_python", lambda *_, **__: "0\nfiles: 0")
@@ -206,30 +200,16 @@ def other_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stablehlo, "LISTING", "module {")
     monkeypatch.setattr(stablehlo.stablehlo, "get_current_version", lambda: "2.0.0")
     monkeypatch.setattr(stablehlo.portable, "portable", lambda *_: "")
-    monkeypatch.setattr(buffers, "LIVE", {"A": (1, 1), "B": (2, 3), "C": (2, 3)})
-    monkeypatch.setattr(reading_hlo, "_runs", lambda _: reading_hlo.only(holds=True, evidence="it runs"))
 
 
 def other_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the record of TensorFlow say that it runs everything itself and rejects nothing."""
+    """Make the records show that frameworks run each program without XLA, as one kernel, and reject no program."""
     record = records.read("tensorflow")
     alone = {"launches": [], "operations": ["Relu"]}
     facts = {name: dict.fromkeys(record.facts[name], alone) for name in ("jit", "auto")}
+    facts["eager"] = {"layer": ["layer"]}
     other = replace(record, facts={**record.facts, **facts}, texts=dict.fromkeys(record.texts, ""))
     monkeypatch.setattr(records, "read", lambda _: other)
-
-
-class _Metadata(dict[str, str]):
-    """Altered metadata of a package."""
-
-    @property
-    def json(self) -> dict[str, str]:
-        """Return the metadata itself."""
-        return self
-
-    def get_all(self, _: str) -> list[str]:
-        """Return an empty list, for no extras."""
-        return []
 
 
 WORLDS = (

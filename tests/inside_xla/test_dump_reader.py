@@ -64,10 +64,10 @@ def test_a_module_is_read_and_queried_without_a_folder() -> None:
     reader.open(
         *give({"module.hlo": HLO.replace("HloModule jit_add", "HloModule jit_add, is_scheduled=true").encode()}, [])
     )
-    module_data = json.loads(reader.read(0))
+    missing = reader.read(0)
     assert "module.hlo:jit_add" in reader.answer("kernels")  # as the command line would name it
-    assert module_data["explorer"]["program"] == "jit_add"
-    assert "(there is no module between passes in this dump" in module_data["missing"]
+    assert json.loads(reader.read_explorer())["program"] == "jit_add"
+    assert "(there is no module between passes in this dump" in missing
     assert messages[0].startswith("reading jit_add")
     assert "1 kernel" in reader.answer("kernels")
     assert "jit_add" in reader.answer("summary")
@@ -86,7 +86,8 @@ def test_an_archive_is_read_partially() -> None:
     answer = json.loads(reader.open(*give({"dump.zip": packed.getvalue()}, requests)))
     assert [module["name"] for module in answer["modules"]] == ["jit_add"]
     assert sum(requests) < len(packed.getvalue()) / 2
-    assert json.loads(reader.read(0))["explorer"]["program"] == "jit_add"
+    reader.read(0)
+    assert json.loads(reader.read_explorer())["program"] == "jit_add"
 
 
 def test_a_file_of_the_page_is_searched_as_any_file() -> None:

@@ -99,6 +99,18 @@ def test_a_stored_page_is_found_for_any_earlier_import_of_jax(first: str) -> Non
     assert describe_machine(after=first) == describe_machine(after="")
 
 
+@pytest.mark.parametrize(("missing", "descriptions"), [("", 1), ("no plugin", 2)])
+def test_requiring_all_targets_changes_the_description_only_if_a_target_is_missing(
+    missing: str, descriptions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xla_inspect.available", lambda: {"cpu": "", "h100": missing})
+    described = set()
+    for required in ("", "all"):
+        monkeypatch.setenv("REQUIRE_TARGETS", required)
+        described.add(str(ADAPTER.describe_machine()))
+    assert len(described) == descriptions
+
+
 def describe_machine(after: str) -> str:
     """Return the description of the machine that a new process prints after running some code."""
     code = f"{after}\nfrom inside_xla.site_adapter import ADAPTER\nprint(ADAPTER.describe_machine())"

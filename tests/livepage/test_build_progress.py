@@ -57,6 +57,15 @@ def test_no_time_is_named_in_the_first_twenty_seconds(clock: Clock) -> None:
     assert progress.describe() == "0 compiled, 1 of 3 pages done, about 4 minutes left"
 
 
+def test_a_slow_start_gives_no_estimate(clock: Clock) -> None:
+    """One compilation in the first minute would mean an hour."""
+    progress = Progress(dict(COSTS))
+    progress.note_work("docs/slow.md")
+    clock.now = 60
+    assert progress.find_share() == 0.015
+    assert progress.describe() == "1 compiled, 0 of 3 pages done"
+
+
 def test_the_compilations_of_a_page_show_how_far_it_is(clock: Clock) -> None:
     progress = Progress(dict(COSTS))
     for _ in range(30):

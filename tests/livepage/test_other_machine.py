@@ -52,7 +52,7 @@ def elsewhere(shared_site: Site) -> Iterator[other_machine.Twin]:
 def compare(site: Site, elsewhere: other_machine.Twin, name: str) -> list[str]:
     with contextlib.chdir(site.root):
         site.render(name)
-    return elsewhere.compare(site.root / f"docs/{name}.md", *site.last.sources[f"docs/{name}.md"])
+        return elsewhere.compare(site.root / f"docs/{name}.md", site.last)
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -69,3 +69,32 @@ def test_values_of_the_moment_or_machine_are_reported_with_their_line(
 @pytest.mark.parametrize("name", KEPT)
 def test_stable_values_pass(shared_site: Site, elsewhere: other_machine.Twin, name: str) -> None:
     assert compare(shared_site, elsewhere, name) == []
+
+
+def test_only_a_statement_that_takes_long_in_a_second_run_is_reported(
+    shared_site: Site, elsewhere: other_machine.Twin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(other_machine, "_LONGEST", 1.0)
+    code = "import sys\nimport time\n\nsys.runs = getattr(sys, 'runs', 0) + 1\nif sys.runs {} 2:\n    time.sleep(1.5)"
+    for name, comparison in (("slow", "=="), ("slow_once", "<")):
+        text = f'# A\n\n```python exec="on"\n{code.format(comparison)}\n```\n'.replace("runs", f"{name}_runs")
+        shared_site.write({f"docs/{name}.md": text})
+    [difference] = compare(shared_site, elsewhere, "slow")
+    assert difference.startswith("docs/slow.md:8: this takes ")
+    assert compare(shared_site, elsewhere, "slow_once") == []
+
+
+def test_a_page_that_agreed_is_not_run_again_until_its_output_changes(
+    shared_site: Site, elsewhere: other_machine.Twin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '# A\n\n```python exec="on"\nprint("the same")\n```\n'
+    shared_site.write({"docs/stable.md": text})
+    assert compare(shared_site, elsewhere, "stable") == []
+    assert other_machine.has_agreed(shared_site.last, "docs/stable.md")
+    with other_machine.Twin(shared_site.root) as other, monkeypatch.context() as patch:
+        patch.setattr(other, "ask", lambda page: pytest.fail(f"{page} runs again"))
+        assert compare(shared_site, other, "stable") == []
+    shared_site.write({"docs/stable.md": text.replace("the same", "another")})
+    with contextlib.chdir(shared_site.root):
+        shared_site.render("stable")
+    assert not other_machine.has_agreed(shared_site.last, "docs/stable.md")

@@ -17,7 +17,7 @@ from mkdocs.config import load_config
 
 from livepage import workers
 from livepage.keep import page_store
-from livepage.read import log, project
+from livepage.read import Adapter, log, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,9 +84,11 @@ def tooled(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...
 
 
 @pytest.fixture
-def pool(tooled: Callable[..., Site]) -> Iterator[Callable[..., workers.Workers]]:
+def pool(tooled: Callable[..., Site], monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., workers.Workers]]:
     """A function that starts the worker processes for a site's pages, and ends them after the test."""
     started: list[workers.Workers] = []
+    # An earlier test may have set another adapter, whose description of the machine is part of each key.
+    monkeypatch.setattr(project, "adapter", Adapter())
 
     def start(**pages: str) -> workers.Workers:
         tooled(**pages)

@@ -136,6 +136,20 @@ def test_publishing_uses_only_the_fetched_uv(clone: Path) -> None:
     assert "the one on PATH" not in bash.stdout
 
 
+def test_a_tag_is_not_built_while_pages_install_from_a_clone(clone: Path) -> None:
+    uv = "#!/bin/sh\ncase $1 in version) echo 0.2.0 ;; build) touch built ;; esac\n"
+    make_program(clone / "bare" / "uv", uv)
+    make_program(clone / "bare" / "git", "#!/bin/sh\n")
+    settings = clone / "scripts" / "inside_xla" / "publication.toml"
+    text = settings.read_text(encoding="utf-8")
+    for published in (False, True):
+        line = f"published = {str(published).lower()}"
+        settings.write_text(re.sub(r"(?m)^published = .*$", line, text), encoding="utf-8")
+        bash = run_bash(clone, f"{clone}/bare:{SYSTEM}", "scripts/ci/package", "build", "v0.2.0")
+        assert ("has published = false" in bash.stderr) is not published
+        assert (bash.returncode == 0, (clone / "built").exists()) == (published, published), bash.stderr
+
+
 @pytest.mark.skipif(not without_uv(SYSTEM), reason="the system's own folders hold a uv")
 def test_a_python_with_neither_venv_nor_pip_says_what_to_install(clone: Path) -> None:
     make_program(clone / "bare" / "python3", BARE_PYTHON.format(pip=1))
@@ -183,3 +197,17 @@ def test_help_needs_nothing_installed(clone: Path, script: str) -> None:
     bash = run_bash(clone, SYSTEM, f"scripts/{script}", "--help")
     assert (bash.returncode, bash.stderr) == (0, "")
     assert f"scripts/{script}" in bash.stdout
+
+
+@pytest.mark.parametrize("lines", [1, 100_000])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_script_prints_no_error_if_the_reader_of_its_output_ends(lines: int, unbuffered: str) -> None:
+    reader, output = os.pipe()
+    os.close(reader)
+    code = f"import common\nfor line in range({lines}): print(line)"
+    # Without a buffer, the first `print` fails; with one, Python fails to write the rest when it ends.
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-c", code]
+    process = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False, env=environment)
+    os.close(output)
+    assert process.stderr == ""

@@ -31,7 +31,7 @@ def test_no_module_can_be_imported_but_the_packages_and_what_mkdocs_takes_by_pat
     tops = {module.name for module in pkgutil.iter_modules([str(SCRIPTS)])} - {*hooks}
     # A folder without `__init__.py` could be imported as well.
     assert tops | {path.relative_to(SCRIPTS).parts[0] for path in SCRIPTS.glob("*/**/*.py")} == tops
-    assert tops - PACKAGES == set()
+    assert tops - PACKAGES == {"jax_plugins"}  # JAX imports this package as its namespace of plugins
 
 
 def test_a_package_is_what_its_name_imports() -> None:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests import turns
+
 from livepage.read import Kind, Origin, read_pieces
 
 if TYPE_CHECKING:
@@ -32,11 +34,13 @@ def list_pages() -> Iterator[Path]:
 
 
 def parametrize_asking(metafunc: pytest.Metafunc) -> None:
-    """Make one test for each page with predictions, or for those of them that `--page` names."""
-    if "asking" in metafunc.fixturenames:
+    """Make one test for each page with predictions, for those whose turn it is, or for those that `--page` names."""
+    for name in {"asking", "asking_in_turn"} & {*metafunc.fixturenames}:
         chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
         pages = [page for page in list_pages() if not chosen or page in chosen]
-        metafunc.parametrize("asking", pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
+        if name == "asking_in_turn" and not chosen:
+            pages = turns.choose(pages)
+        metafunc.parametrize(name, pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
 
 
 def read_code(page: Path) -> list[str]:

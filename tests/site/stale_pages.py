@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from livepage import render_one
-from livepage.keep import outcomes
+from livepage.keep import common_key
 from livepage.notebooks import notebook_pages
 from livepage.read import Build, project
 
@@ -67,9 +67,9 @@ def _other_version(name: str) -> Iterator[None]:
         for folder in {*packages, f"{name}-0.0.1.dist-info"} - {mine}:
             (Path(other) / folder).mkdir()
         with patch.object(sysconfig, "get_path", return_value=other):
-            outcomes._list_packages.cache_clear()  # noqa: SLF001 - another process would not need it
+            common_key._list_packages.cache_clear()  # noqa: SLF001 - another process would not need it
             yield
-        outcomes._list_packages.cache_clear()  # noqa: SLF001 - as above
+        common_key._list_packages.cache_clear()  # noqa: SLF001 - as above
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""All pages give the same number of kernels for a program."""
+"""Pages that state the same fact state it alike."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from programs import attention, layer, softmax, transformer_block
 from xla_inspect import TARGETS, capture
 from xla_inspect.analysis import list_kernels
 from xla_inspect.releases import read_releases
-from xla_inspect.report import short, title
+from xla_inspect.report import in_words, short, title
 
 USUAL = ("cpu", "h100", "tpu-v5e")
 PROGRAMS = {
@@ -41,6 +41,19 @@ def render(page: str) -> str:
     html, failures = render_one.render_page(ROOT / "docs" / page, ROOT)
     assert failures == []
     return unescape(html)
+
+
+@cache
+def read_text(page: str) -> str:
+    """Return the text of a page, with single spaces."""
+    return " ".join(re.sub(r"<[^>]*>", " ", render(page)).split())
+
+
+def find(page: str, pattern: str) -> tuple[str, ...]:
+    """Return the groups of the first match of a pattern in the text of a page."""
+    match = re.search(pattern, read_text(page))
+    assert match is not None, (page, pattern)
+    return match.groups()
 
 
 def expect(program: str, page_counts: dict[str, int], *targets: str) -> None:
@@ -136,3 +149,67 @@ def test_records_of_the_pinned_release_and_expected_outputs_say_as_many(program:
             re.findall(r"^  ", re.split(r"^\S", text.partition("\n")[2], flags=re.MULTILINE)[0], re.MULTILINE)
         )
     expect(program, kernels)
+
+
+def test_home_counts_the_kernels_of_its_softmax_as_its_chapters_do() -> None:
+    numbers = re.findall(r"(CPU|NVIDIA H100|TPU v5e) (\d+) kernels?\b", read_text("index.md"))
+    expect("softmax", {target: int(dict(numbers)[title(target)]) for target in USUAL})
+
+
+def test_pages_count_the_passes_of_the_layer_and_their_changes_alike() -> None:
+    rows = {name: numbers for name, *numbers in read_table(render("pipeline.md"), "Number of")}
+    runs, different, reported, visible = list(rows.values())[1:]
+    drawing = render("pipeline.md").partition('<figure class="stages">')[2]
+    drawn = re.findall(r"<b>(\d+)</b> runs, <b>(\d+)</b> changes of the text", drawing)[:3]
+    assert drawn == list(zip(runs, visible, strict=True))
+    counts = re.findall(r"(\d+) different passes in (\d+) runs; (\d+) runs reported a change", read_text("ledger.md"))
+    assert counts == list(zip(different, runs, reported, strict=True))
+    times = r"(\d+) times for the CPU, (\d+) times for the H100 and (\d+) times for the TPU"
+    assert list(find("one-day.md", f"passes ran {times}")) == runs
+    assert [row[1] for row in read_table(render("layout.md"), "different passes that ran")[1:]] == different
+
+
+def test_layout_and_the_ledger_count_the_passes_of_all_targets_alike() -> None:
+    every, common = map(int, find("layout.md", r"Of (\d+) pass names .*? the layer , (\d+) are common"))
+    names = r"passes on all three targets: (\d+) names .*?passes on one or two targets: (\d+) names"
+    assert find("ledger.md", names) == (str(common), str(every - common))
+
+
+def test_the_boxes_of_a_graph_and_the_folded_instructions_are_those_of_its_entry() -> None:
+    captions = re.findall(
+        r"layer on ([\w ]+): (\d+) boxes; (\d+) instructions without work are folded", read_text("reading-hlo.md")
+    )
+    function, example = PROGRAMS["layer"]
+    modules = {title(target): capture(function, *example, target=target).module for target in USUAL}
+    assert {name: int(boxes) + int(folded) for name, boxes, folded in captions} == {
+        name: len(module.entry) for name, module in modules.items()
+    }
+
+
+def test_pages_give_the_same_operations_of_a_matrix_unit_for_each_precision() -> None:
+    header, *rows = read_table(render("low-precision.md"), "TPU v6e")
+    column = header.index("TPU v6e")
+    operations = {row[0]: int(row[column].partition(" ")[0].replace(",", "")) for row in rows}
+    (times,) = find("below-hlo.md", r"matrix units run (\d+) times as many operations")
+    (passes,) = find("below-hlo.md", r"passes over the operands, and highest needs (\d+)")
+    assert operations["float32, highest precision"] / operations["float32"] == int(times) == 2 * int(passes)
+    assert operations["float8_e4m3fn"] == 2 * operations["bfloat16"]
+
+
+def test_pages_give_the_split_matmul_of_the_h100_the_same_memory_and_traffic() -> None:
+    (memory,) = find("pipeline.md", r"four partial results need ([\d.]+ KiB)")
+    assert find("pipeline.md", r"H100 [\d.]+ KiB in and out, ([\d.]+ KiB) between") == (memory,)
+    assert find("ledger.md", r"After fusion, all data .*?H100 ([\d.]+ KiB)") == (memory,)
+    rows = {row[0]: row[-2:] for row in read_table(render("autotuning.md"), "bytes moved")}
+    assert rows["as on this site"][1] == memory
+    alone = find("fusion.md", r"switched off, the H100 launches one kernel and moves ([\d.]+ KiB)")
+    assert rows["without split-K"] == [*alone, "0 B"]
+    traffic = {row[0].partition(" by ")[0]: row[2] for row in read_table(render("fusion.md"), "traffic in main memory")}
+    assert rows["as on this site"][0] == traffic["NVIDIA H100"]
+
+
+def test_pages_give_the_vectors_of_the_cpu_the_same_width() -> None:
+    (floats,) = find("below-hlo.md", r"LLVM IR or x86 a vector of (\d+) floats")
+    widths = {cell for row in read_table(render("below-hlo.md"), "vector width") for cell in row if "bits" in cell}
+    assert widths == {f"{32 * int(floats)} bits"}
+    assert find("frameworks.md", "Each innermost loop advances by (\\w+) floats") == (in_words(int(floats)),)

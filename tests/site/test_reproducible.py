@@ -7,14 +7,18 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests import turns
+from tests.turns import ask_git
 
+from livepage.keep import page_store
 from maintaining.pyodide_bundle import PYODIDE
 
 pytestmark = pytest.mark.long("the whole site is built a second time")
@@ -27,6 +31,9 @@ if hasattr(os, "sched_setaffinity"):
 sys.argv = ["mkdocs", "build", "--strict", "--quiet"]
 runpy.run_module("mkdocs", run_name="__main__")
 """
+
+EXPLORERS = ".cache/explorer"
+"""The folder with the data of the explorers, which pages load."""
 
 NOWHERE = ("docs/glossary.md", "docs/next.md")
 """Pages that most changes do not cause to run again."""
@@ -112,22 +119,15 @@ VARIABLES = {
     "LIBTPU_INIT_ARGS": "--xla_tpu_enable_latency_hiding_scheduler=false",
     "JAX_ENABLE_X64": "1",
     "JAX_DEFAULT_MATMUL_PRECISION": "highest",
-    "REQUIRE_TARGETS": "cpu",
 }
-
-
-def ask_git(folder: Path, *words: str) -> list[str]:
-    """Return the output lines of git in a folder."""
-    result = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
-    return result.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
 def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A clone's site: one core, other hash seed, time zone and locale, and a name that needs quotes.
 
-    Most programs are not compiled again: the clone starts with the captures of this clone, except for an eighth of
-    them, another one for each commit. With REPRODUCE=all, as every night, it starts with none.
+    The clone starts with the stored results of this clone, except for the pages whose turn it is and an eighth of the
+    captures; with EVERY_PAGE=1, as every night, it starts with nothing.
     """
     folder = tmp_path_factory.mktemp("clone") / AWKWARD
     ask_git(root, "clone", "--quiet", "--no-hardlinks", str(root), str(folder))
@@ -139,8 +139,9 @@ def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copyfile(root / name, folder / name)
     if PYODIDE.is_made():  # by scripts/test, before it builds; no build makes it
         shutil.copytree(PYODIDE.place, folder / PYODIDE.place.relative_to(root))
-    if os.environ.get("REPRODUCE") != "all":
+    if not os.environ.get("EVERY_PAGE"):
         copy_captures(root, folder / "cache")
+        copy_pages(root, folder)
     build = run_in(folder, "-c", ON_ONE_CORE)
     assert build.returncode == 0, build.stderr
     return folder / "site"
@@ -156,6 +157,20 @@ def copy_captures(root: Path, folder: Path) -> None:
         if path.name[0] not in left_out:
             with suppress(FileNotFoundError):
                 shutil.copyfile(path, folder / path.name)
+
+
+def copy_pages(root: Path, folder: Path) -> None:
+    """Copy the stored results of all pages and notebooks but those whose turn it is, and the data of explorers."""
+    copy = folder / page_store.FILE
+    copy.parent.mkdir(parents=True)
+    pages = sorted(path for path in (root / "docs").rglob("*") if path.suffix in {".md", ".py"})
+    with closing(sqlite3.connect(root / page_store.FILE)) as stored, closing(sqlite3.connect(copy)) as database:
+        stored.backup(database)
+        in_turn = [(page.relative_to(root).as_posix(),) for page in turns.choose(pages)]
+        with database:
+            database.executemany("DELETE FROM entries WHERE name = ?", in_turn)
+    # The stored pages name these files, each by a hash of its content.
+    shutil.copytree(root / EXPLORERS, folder / EXPLORERS)
 
 
 def run_in(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:

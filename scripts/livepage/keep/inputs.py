@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from livepage.keep.repository import read_state
 from livepage.read import CACHES, project
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Inputs:
 
 
 def _read(kind: str, name: str) -> object:
-    return READERS[kind](name if kind == "variable" else f"{project.root}{os.sep}{name}")
+    return READERS[kind](name if kind in {"variable", "git"} else f"{project.root}{os.sep}{name}")
 
 
 def stamp(files: Iterable[str]) -> dict[str, Stamp]:
@@ -98,7 +99,8 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "folder": hash_names,
     "asked": os.path.exists,
     "variable": os.environ.get,
+    "git": read_state,
 }
 """The kinds of inputs, each with the function that reads one: the content of a file, the names in a folder, whether a
-path exists, and the value of an environment variable.
+path exists, the value of an environment variable, and the commit of the clone.
 """

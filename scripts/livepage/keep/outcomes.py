@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
-import sysconfig
 from dataclasses import asdict
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from livepage.keep import page_store
+from livepage.keep.common_key import hash_common, make_key
 from livepage.keep.fresh_modules import fresh_modules
-from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.reached import Reach, find_reached, list_tool_folders
 from livepage.keep.watch import Watch, unwatched
 from livepage.read import SHELLS, Answer, Outcome, log, project
@@ -22,14 +16,13 @@ from livepage.run import run_page
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from livepage.keep.inputs import Inputs
     from livepage.read import Build, Failure, Piece, Source
 
 KIND = "outcomes"
 
-_ROOMS = ("read", "run", "keep")
+_SUBPACKAGES = ("read", "run", "keep")
 """The subpackages whose code determines the outcomes of a page."""
-
-_PACKAGE = Path(__file__).parents[1]
 
 
 def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
@@ -99,7 +92,8 @@ def run_pieces(source: Source, build: Build) -> list[Outcome]:
     if not any(outcome.failure for outcome in outcomes):
         plain, placed = make_keys(source)
         is_placed = any(source.name in outcome.text for outcome in outcomes)
-        page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes)
+        with unwatched():  # a rendering that is being watched does not depend on the files that the store hashes
+            page_store.keep(KIND, source.name, placed if is_placed else plain, inputs, outcomes)
     return outcomes
 
 
@@ -131,25 +125,8 @@ def make_keys(source: Source) -> tuple[str, str]:
     """
     code = [(piece.kind, piece.language, piece.code, piece.listing, dict(piece.options)) for piece in source.pieces]
     places = [_tell_places(piece) for piece in source.pieces]
-    common = hash_common(*_ROOMS)
+    common = hash_common(*_SUBPACKAGES)
     return make_key(common, source.name, code), make_key(common, source.name, code, places)
-
-
-def make_key(*parts: object) -> str:
-    """Return a hash of values that JSON can represent."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
-
-
-def hash_common(*rooms: str) -> str:
-    """Return a hash of what all pages depend on: packages, Python, machine, and the code in these subpackages."""
-    files = sorted(path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix != ".pyc")
-    code = {path.relative_to(_PACKAGE).as_posix(): hash_file(str(path)) for path in files if path.is_file()}
-    return make_key(_list_packages(), platform.python_version(), project.adapter.describe_machine(), code)
-
-
-@cache
-def _list_packages() -> list[str]:
-    return sorted(package.name for package in Path(sysconfig.get_path("purelib")).glob("*.dist-info"))
 
 
 def _tell_text(source: Source) -> str:

@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from livepage.keep.common_key import hash_common, make_key
 from livepage.keep.inputs import Inputs, hash_file
 from livepage.read import log, project
 
@@ -79,20 +80,26 @@ def keep(kind: str, name: str, key: str, inputs: Inputs, data: object) -> None:
     """
     if inputs.fleeting or STORE_OFF in os.environ:
         return
-    facts, text = json.dumps(asdict(inputs), sort_keys=True), hash_file(str(project.root / name))
-    entry = (kind, name, key, facts, _name_build(), text, time.time_ns(), pickle.dumps(data))
+    facts = json.dumps(asdict(inputs), sort_keys=True)
+    entry = (kind, name, key, facts, _name_build(), _hash_page(name), time.time_ns(), pickle.dumps(data))
     _execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *entry)
     _execute(_DROP, kind, name, kind, name, LIMIT)
 
 
 def seems_kept(name: str) -> bool:
-    """Return whether the store probably has a valid entry for a page's current text.
+    """Return whether the store probably has a valid entry for a page's current text, with this machine's settings.
 
-    Only `find_stored` decides for certain.
+    Only `find_stored` decides for certain. If the store has no valid entry after all, the page runs later and alone,
+    while the other processes wait.
     """
     last = "SELECT build, inputs FROM entries WHERE (name, text) = (?, ?) AND kind != ? ORDER BY used DESC LIMIT 1"
-    rows = _execute(last, name, hash_file(str(project.root / name)), "renderings")
+    rows = _execute(last, name, _hash_page(name), "renderings")
     return any(_is_current(build, Inputs(**json.loads(facts))) for build, facts in rows)
+
+
+def _hash_page(name: str) -> str:
+    """Return a hash of a page's text, all of the engine's code, the packages, Python's version, and the machine."""
+    return make_key(hash_common("."), hash_file(str(project.root / name)))
 
 
 def _execute(statement: str, *values: object) -> list[Any]:

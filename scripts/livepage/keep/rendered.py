@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.utils import CountHandler
 
 from livepage.keep import outcomes, page_store
+from livepage.keep.common_key import hash_common, make_key
 from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch
 from livepage.read import project
@@ -69,8 +70,8 @@ def keep(page: Page, build: Build) -> None:
 
 def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Files) -> None:
     name = (project.docs / page.file.src_uri).as_posix()
-    key = outcomes.make_key(
-        outcomes.hash_common("read", "run", "keep", "render"),
+    key = make_key(
+        hash_common("read", "run", "keep", "render"),
         hash_file(config.config_file_path),
         page.markdown,
         sorted(files.src_uris),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from livepage.keep.inputs import Inputs, hash_file, hash_names
 from livepage.keep.page_store import BUILD
+from livepage.keep.repository import read_state
 from livepage.read import project
 from livepage.run import is_own, is_own_file, is_writing, listen
 
@@ -110,6 +111,14 @@ def unwatched() -> Iterator[None]:
         _watches[:] = aside
 
 
+def record_repository_state(name: str) -> str:
+    """Return the state of the git clone, as `read_state` does, and record it as an input."""
+    state = read_state(name)
+    for watch in _watches:
+        watch.facts.setdefault(f"git {name}", state)
+    return state
+
+
 _TOOL = sys.monitoring.PROFILER_ID + 1
 
 
@@ -189,7 +198,8 @@ class _Environment(type(os.environ)):  # type: ignore[misc]  # assigned to the c
 
     def __getitem__(self, name: str) -> str:
         _note_asked(name, sys._getframe(1))  # noqa: SLF001 - there is no other way to find the caller
-        value: str = super().__getitem__(name)
+        # Another thread may end the watch at this moment, which changes the class of `self`, so `super()` would fail.
+        value: str = _PLAIN.__getitem__(self, name)
         return value
 
     def copy(self) -> dict[str, str]:

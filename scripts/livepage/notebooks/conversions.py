@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.keep import KERNEL_REPORT, Inputs, KernelRecord, outcomes, page_store
+from livepage.keep import KERNEL_REPORT, Inputs, KernelRecord, hash_common, make_key, page_store
 from livepage.notebooks.cells import read_notebook
 from livepage.read import log, project, relative
 
@@ -46,8 +46,8 @@ def convert(path: Path, run: Callable[[Path], str]) -> str:
 
 def _make_key(path: Path) -> str:
     cells = [(cell.source, dict(cell.metadata)) for cell in read_notebook(path).cells]
-    common = outcomes.hash_common("read", "run", "keep", "notebooks")
-    return outcomes.make_key(common, relative(path, project.root), cells)
+    common = hash_common("read", "run", "keep", "notebooks")
+    return make_key(common, relative(path, project.root), cells)
 
 
 def _list_files(path: Path) -> set[str]:

@@ -1,7 +1,8 @@
-"""The published files other than the pages: search index, Markdown, lists and feed, social cards, and checksum."""
+"""The published files other than the pages: search index, Markdown, lists and feed, social cards, PDF, and checksum."""
 
 from livepage.publish import (
     build_info,
+    chapters_pdf,
     reading_time,
     search,
     site_checksum,
@@ -12,6 +13,7 @@ from livepage.publish import (
 
 __all__ = [
     "build_info",
+    "chapters_pdf",
     "reading_time",
     "search",
     "site_checksum",

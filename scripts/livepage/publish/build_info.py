@@ -5,9 +5,7 @@ They come from the source files, through the reader that the build itself uses, 
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from markdown import Markdown
 from mkdocs.utils import meta
 
+from livepage.keep import record_repository_state
 from livepage.read import Includes, Origin, project, read_pieces
 
 if TYPE_CHECKING:
@@ -67,24 +66,11 @@ class Counted:
 
 def find_commit() -> Commit:
     """Return the commit of the project's folder; outside of a git clone its name is empty."""
-    line = ask_git("log", "-1", "--format=%H %ct")
-    if not line:
+    if not (line := record_repository_state("commit")):
         return Commit()
     name, seconds = line.split()
     date = datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%d %H:%M")
-    return Commit(name, date, changed=bool(ask_git("status", "--porcelain", "--untracked-files=no")))
-
-
-def ask_git(*words: str) -> str:
-    """Return the output of a git command in the project's folder, or an empty string if git is missing or fails."""
-    # If the clone belongs to another user, git refuses to read it unless the folder is declared safe.
-    owned = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": str(project.root)}
-    command = ["git", "-C", str(project.root), *words]
-    try:
-        process = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | owned)
-    except OSError:
-        return ""
-    return process.stdout.strip()
+    return Commit(name, date, changed=bool(record_repository_state("changes")))
 
 
 def list_pages() -> list[Counted]:

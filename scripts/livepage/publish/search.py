@@ -28,7 +28,7 @@ _DROPPED = re.compile(
     r"<pre\b.*?</pre>|<svg\b.*?</svg>|<(?:script|style|template)\b.*?</(?:script|style|template)>"
     r'|<a class="headerlink".*?</a>'
     r'|<(?:p|small|span) class="(?:stamp|made|reading-time|filename)">.*?</(?:p|small|span)>'
-    r'|<div class="tabbed-labels">.*?</div>|<button\b.*?</button>',
+    r'|<div class="tabbed-labels">.*?</div>|<button\b.*?</button>|<p data-search-exclude\b.*?</p>',
     re.DOTALL,
 )
 # The elements that repeat the same names many times, so each of their words is indexed once a page.
@@ -40,6 +40,8 @@ _TAG = re.compile(r"<[^>]*>")
 _INLINE = re.compile(r"</?(?:a|abbr|b|code|em|i|small|span|strong|sub|sup)\b[^>]*>")
 _WORD = re.compile(r"[A-Za-z][\w.-]+\w")
 _NUMBERED = re.compile(r"(?:\.\d+)+$")
+_ENDING = re.compile(r"(?<=\w{3})(?:e?[sd]|ing|e)$")
+"""The endings that `assets/search.js` also ignores, so that the index needs only one form of each word on a page."""
 _EVERYWHERE = frozenset(
     re.findall(
         r"\w+",
@@ -80,11 +82,12 @@ def to_index(content: str, entries: tuple[SearchEntry, ...] = (), *, whole: bool
     content = _TERM.sub(r'<h2 id="\g<id>">\g<name></h2><p>\g<says></p>', content)
     content = _REPEATING.sub(lambda match: _shorten(match[0], words_above), content)
     content = content.replace(f'<p class="claim">{SAYS}', "<p>")
-    sections, last, words = [], 0, set[str]()
+    sections, last, words, roots = [], 0, set[str](), set[str]()
     for heading in _HEADING.finditer(content):
-        sections += [_condense(content[last : heading.start()], words, whole=whole), heading[0]]
+        sections += [_condense(content[last : heading.start()], words, roots, whole=whole), heading[0]]
+        roots |= _list_roots(_text(heading[0]))
         last = heading.end()
-    return "".join([*sections, _condense(content[last:], words, whole=whole)])
+    return "".join([*sections, _condense(content[last:], words, roots, whole=whole)])
 
 
 def rank(
@@ -144,12 +147,13 @@ def _show(entry: SearchEntry) -> str:
     return f"{title}<p>{entry.text}</p>"
 
 
-def _condense(section: str, page_words: set[str], *, whole: bool) -> str:
+def _condense(section: str, page_words: set[str], page_roots: set[str], *, whole: bool) -> str:
     """Return the indexed text of a section: the sentences worth storing, then each remaining word once.
 
     Args:
         section: The section's HTML.
         page_words: The words of the page so far; those of the section are added.
+        page_roots: The roots of the words in the page's indexed text so far; those of the section are added.
         whole: Whether the whole section counts; otherwise only its first sentences.
     """
     sentences: list[str] = []
@@ -166,7 +170,13 @@ def _condense(section: str, page_words: set[str], *, whole: bool) -> str:
                 rest += [word for word in _list_words(sentence) if word.lower() in new]
     sentences, rest = (sentences, rest) if whole else (sentences[:_FIRST], [])
     page_words |= {word.lower() for word in rest}
-    further = " ".join({word.lower(): word for word in rest}.values())
+    page_roots |= _list_roots(" ".join(sentences))
+    remaining: dict[str, str] = {}
+    for word in rest:
+        if (root := _find_root(word)) not in page_roots:
+            remaining.setdefault(root, word)
+    page_roots |= remaining.keys()
+    further = " ".join(remaining.values())
     return "".join(f"<p>{html.escape(sentence, quote=False)}</p>" for sentence in sentences) + (
         f"<sub>{html.escape(further, quote=False)}</sub>" if further else ""
     )
@@ -179,6 +189,14 @@ def _text(part: str) -> str:
 def _list_words(text: str) -> list[str]:
     """Return the words of a text, with instruction names reduced to the part before their numbers."""
     return [_NUMBERED.sub("", word) for word in _WORD.findall(text)]
+
+
+def _list_roots(text: str) -> set[str]:
+    return {_find_root(word) for word in _list_words(text)}
+
+
+def _find_root(word: str) -> str:
+    return _ENDING.sub("", word.lower())
 
 
 def _once(words: list[str], words_above: set[str]) -> str:

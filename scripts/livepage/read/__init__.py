@@ -3,7 +3,7 @@
 from livepage.read.adapter import Adapter, Term, load_adapter
 from livepage.read.blocks import SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
 from livepage.read.build import Answer, Build, PageError, PageRanError, find_build
-from livepage.read.fence_headers import FENCE_MARK, SHELLS
+from livepage.read.fence_headers import BLOCK_OPTIONS, FENCE_MARK, SHELLS
 from livepage.read.sentences import (
     FENCE,
     LABELS,
@@ -22,6 +22,7 @@ from livepage.read.source_lines import Failure, Includes, Origin, relative
 from livepage.read.this_project import CACHES, EXTENSION, GARBAGE, WAITS, log, project
 
 __all__ = [
+    "BLOCK_OPTIONS",
     "CACHES",
     "EXTENSION",
     "FENCE",

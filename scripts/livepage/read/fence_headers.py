@@ -26,10 +26,11 @@ _CLASS_OR_ID = re.compile(r"[ \t]*[.#][\w-]+")
 _SAME = {"py": "python", "markdown": "md"}
 _UNRUN = {"tree", "pyodide"}
 _SHOWN = {"title", "hl_lines", "linenums"}
-_RUN = {
+BLOCK_OPTIONS = {
     "exec", "source", "result", "html", "id", "idprefix", "tabs", "width", "updatetoc", "session", "workdir",
     "returncode", "inputs", "check", *_SHOWN,
 }  # fmt: skip
+"""The options of a fence that runs."""
 _SOURCES = {"above", "below", "block", "material-block", "tabbed-left", "tabbed-right", "console"}
 _LIKE = 0.7
 
@@ -132,7 +133,7 @@ def _check_block(language: str, options: Mapping[str, str]) -> None:
         raise ValueError(message)
     for key in options:
         # Unknown options become attributes of the listing, so a misspelled option would be silently ignored.
-        if key not in _RUN and (close := get_close_matches(key, _RUN, 1, _LIKE)):
+        if key not in BLOCK_OPTIONS and (close := get_close_matches(key, BLOCK_OPTIONS, 1, _LIKE)):
             message = f"unknown option {key!r}: is {close[0]!r} meant?"
             raise ValueError(message)
     if (source := options.get("source", "")) and source not in _SOURCES:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from livepage.read.adapter import Adapter, load_adapter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mkdocs.config.defaults import MkDocsConfig
 
 EXTENSION = "livepage.extension"
@@ -56,6 +59,15 @@ class Project:
         self.root = Path(config.config_file_path).resolve().parent
         self.docs = Path(config.docs_dir).relative_to(self.root)
         self.adapter = load_adapter((config.mdx_configs.get(EXTENSION) or {}).get("adapter", ""))
+
+    @contextmanager
+    def placed_at(self, root: Path) -> Iterator[None]:
+        """Set the root to another folder within a `with` block."""
+        before, self.root = self.root, root
+        try:
+            yield
+        finally:
+            self.root = before
 
     def find_name(self, path: str | bytes | os.PathLike[Any], caches: frozenset[str] = CACHES) -> str:
         """Return a path relative to the project, or an empty string for a path outside of it or in a cache.

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
     from livepage.read import Outcome, Piece
 
+# A browser may break a line after each hyphen of an option, but a command must break only at spaces.
+_OPTION = re.compile(r"(?<=\s)--?\w[\w-]*(?=[^<>]*(?:<|$))")
+_MARKED_OPTION = r'<span class="option">\g<0></span>'
+# The longest option of inline code that is kept on one line: a longer one could be wider than a phone's screen.
+_LONGEST_OPTION = 32
+# Listings are marked when they are highlighted. The text of the other elements is no prose.
+_INLINE_CODE = re.compile(
+    r"<(?P<other>pre|script|style|svg|template)\b.*?</(?P=other)>|(?P<begin><code\b[^>]*>)(?P<text>[^<]*)</code>",
+    re.DOTALL,
+)
+_INLINE_OPTION = re.compile(rf"(?<![\w./-])--?[A-Za-z][\w-]{{0,{_LONGEST_OPTION - 3}}}(?![\w-])")
 # White space, punctuation and plain names have no color of their own, but can be two thirds of the elements.
 _PLAIN = re.compile(r'<span class="(?:w|p|n|x)">([^<]*)</span>')
 
@@ -104,6 +115,17 @@ def _show_code(md: Markdown, code: str, language: str) -> str:
     return listing
 
 
+def keep_options(html: str) -> str:
+    """Return a page's HTML with the options in its inline code marked, so that no line ends within one."""
+
+    def mark(match: re.Match[str]) -> str:
+        if match["other"]:
+            return match[0]
+        return f"{match['begin']}{_INLINE_OPTION.sub(_MARKED_OPTION, match['text'])}</code>"
+
+    return _INLINE_CODE.sub(mark, html)
+
+
 def outer(md: Markdown) -> Markdown | None:
     """Return the converter of the page if `md` converts the output of one of its blocks, or None."""
     return getattr(md, "_original_md", None)
@@ -145,4 +167,7 @@ class Lean(Highlight):  # type: ignore[misc]  # pymdownx ships no types
     def highlight(self, src: str, language: str, *arguments: object, **options: object) -> object:
         """Return a listing as HTML."""
         listing = super().highlight(src, language, *arguments, **options)
-        return listing if options.get("inline") or self.title_mode != "text" else _PLAIN.sub(r"\1", listing)
+        if options.get("inline") or self.title_mode != "text":
+            return listing
+        plain = _PLAIN.sub(r"\1", listing)
+        return _OPTION.sub(_MARKED_OPTION, plain) if language == "sh" else plain

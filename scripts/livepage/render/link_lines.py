@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 
-from livepage.read import Build, Origin, project
+from livepage.read import Build, Failure, Origin, project
 
 _MESSAGE = re.compile(r"Doc file '(?P<page>[^']+)' contains an? (?:[a-z]+ )*(?:link|image|anchor)? ?'(?P<link>[^']*)'")
 
@@ -21,19 +21,28 @@ class LineOfLink(logging.Filter):
         self._build = build
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the line to a record about a link; return False only for an anchor on a page that is still running."""
+        """Add the line number to a record about a link; return False for an anchor on a page that is still running."""
         message = record.getMessage()
         if match := _MESSAGE.match(message):
             about = {match["page"], *_TARGET.findall(message)}
             if "anchor" in message and any((project.docs / name).as_posix() in self._build.pending for name in about):
-                return False  # the output of that page, with its anchors, is not there yet
-            name = (project.docs / match["page"]).as_posix()
-            origin = find_link(name, match["link"], self._build)
-            record.msg, record.args = f"{origin}: {message}", ()
+                return False  # the page has not run yet, so the anchors in its output are unknown
+            record.msg, record.args = str(make_link_failure(message, self._build)), ()
         return True
 
 
-def find_link(name: str, link: str, build: Build) -> Origin:
+def make_link_failure(message: str, build: Build) -> Failure | None:
+    """Return MkDocs' message about a link as a failure with file and line, or None for any other message.
+
+    A line number that already precedes the message is replaced.
+    """
+    if not (match := _MESSAGE.search(message)):
+        return None
+    origin = _find_link((project.docs / match["page"]).as_posix(), match["link"], build)
+    return Failure(origin, message[match.start() :])
+
+
+def _find_link(name: str, link: str, build: Build) -> Origin:
     """Return the line of a page that holds a link, the block that printed the link, or the page's first line."""
     path = project.root / name
     lines = path.read_text(encoding="utf-8-sig").split("\n") if path.is_file() else []

@@ -7,7 +7,9 @@ from the code with the helpers that it calls. An edit of the sentence, the check
 from __future__ import annotations
 
 import ast
+import builtins
 import hashlib
+import keyword
 import re
 import tomllib
 from functools import cache
@@ -43,6 +45,8 @@ _DIGITS = 12
 _LINK = re.compile(r"\]\(|<https?://|\]\[|\[\^")
 _EXPRESSION = re.compile(r"(?<!`)(`+)\s?=\s(.+?)\s*\1")
 _CLAUSES = re.compile(r"[;:]\s|,\s")
+_PARTS = re.compile(rf"{_CLAUSES.pattern}|\sand\s")
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # The parts of a sentence that are not words: link targets, footnotes, attributes, tags, emphasis and cell marks.
 _MARKUP = re.compile(
     r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[\^[^\]]*\]|\{:?\s*[#.][^}\n]*\}|</?\w[^>]*>|[*_`\[\]|\\]"
@@ -154,6 +158,33 @@ def find_undecided(sentence: Sentence, check: Check, helpers: list[str]) -> list
     words = read_words(project.root)
     names = re.findall(rf"(?<![\w-])(?:{'|'.join(words['names'])})(?![\w-])", sentence.text, re.IGNORECASE)
     return [name for name in dict.fromkeys(names) if name.casefold().rstrip("s") not in code]
+
+
+def list_added_words(sentence: Sentence) -> list[str]:
+    """Return the words that a sentence adds to its computed values; none if the sentence only states these values.
+
+    The words of the list `measuring`, and those in the code of a value in the same clause, add nothing. A word for an
+    amount or a comparison adds something even if it is in the code, since code may contain it for any reason.
+    """
+    values = [match[2] for match in _EXPRESSION.finditer(sentence.text)]
+    numbered = iter(range(len(values)))
+    words = read_words(project.root)
+    open_words = []
+    for part in _PARTS.split(_MARKUP.sub(" ", _EXPRESSION.sub(lambda _: f" \0{next(numbered)} ", sentence.text))):
+        own = [values[int(number)] for number in re.findall(r"\0(\d+)", part)] or values
+        code = {_stem(word) for word in _WORD.findall(" ".join(own).replace("_", " "))} - _PYTHON
+        for word in _WORD.findall(re.sub(r"\0\d+", "", part)):
+            is_amount = any(re.fullmatch(amount, word, re.IGNORECASE) for amount in words["amounts"])
+            if word.casefold() not in words["measuring"] and (is_amount or _stem(word) not in code):
+                open_words.append(word)
+    return open_words
+
+
+_PYTHON = {*keyword.kwlist, *dir(builtins)}
+
+
+def _stem(word: str) -> str:
+    return word.casefold().removesuffix("'s").removesuffix("s")
 
 
 def load_affirmed(name: str) -> Record:

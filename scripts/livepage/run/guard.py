@@ -69,7 +69,7 @@ class Guard:
         os._exit, threading.excepthook = self._before
         _guards.remove(self)
 
-    def refuse(self, message: str) -> NoReturn:
+    def raise_refusal(self, message: str) -> NoReturn:
         """Record a forbidden action of the block, and stop it.
 
         Raises:
@@ -88,7 +88,7 @@ class Guard:
         return None
 
     def _refuse_exit(self, status: int) -> NoReturn:
-        self.refuse(f"os._exit({status}): a block must not leave Python")
+        self.raise_refusal(f"os._exit({status}): a block must not leave Python")
 
     def _hear_thread(self, failed: threading.ExceptHookArgs) -> None:
         for frame in reversed(traceback.extract_tb(failed.exc_traceback)):
@@ -115,7 +115,7 @@ def _on_event(event: str, details: tuple[Any, ...]) -> None:
     paths = [path for path in targets if isinstance(path, str | bytes | os.PathLike)]
     names = [name for path in paths if (name := project.find_name(path, _CACHES))]
     if (event in _STARTS or names) and guard.find_place(sys._getframe(2)):  # noqa: SLF001 - as above
-        guard.refuse(_STARTS.get(event) or f"a block must not write into the project: {names[0]}")
+        guard.raise_refusal(_STARTS.get(event) or f"a block must not write into the project: {names[0]}")
 
 
 def _join(details: tuple[Any, ...], at: int, folder: int) -> Any:  # noqa: ANN401 - as the event has it

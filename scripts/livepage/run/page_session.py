@@ -102,7 +102,7 @@ class _Session:
 
     def run_piece(self, piece: Piece, state: State) -> Outcome:
         """Run one piece; any exception except a keyboard interrupt becomes part of the outcome."""
-        stdout = Stdout(self.guard.refuse)
+        stdout = Stdout(self.guard.raise_refusal)
         options = piece.options
         self.enter(options.get("session", ""))
         before = dict(self.namespace)
@@ -139,7 +139,7 @@ class _Session:
             result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
             text, exact = show_value(result), getattr(result, "exact", "")
             if trace := find_trace(f"{text} {exact}"):
-                self.guard.refuse(trace)
+                self.guard.raise_refusal(trace)
             return text, str(exact) if isinstance(exact, str) else ""
         if piece.language not in {"python", "pycon"}:
             _lines.info("%s", piece.origin)

@@ -26,6 +26,7 @@ _MOST = 3
 """The largest number of sentences that the message of a failing check lists."""
 _LONGEST = 8
 """The largest number of words in a request or question that makes no claim."""
+_COMPARE = "compare it with the code that backs it"
 
 
 def claims(text: str) -> bool:
@@ -70,9 +71,11 @@ def judge_sentences(prose: Prose) -> list[Failure]:
     """
     if not (project.root / backing.WORDS).is_file():
         return []
-    do = f"read both, then run scripts/authoring/affirm {prose.name}"
     faults = _judge(prose, backing.load_affirmed(prose.name))
-    return [Failure(Origin(prose.name, line), f"{what}: {do}") for line, what in sorted(faults)]
+    return [
+        Failure(Origin(prose.name, line), f"{what}, then run scripts/authoring/affirm {prose.name}")
+        for line, what in sorted(faults)
+    ]
 
 
 def _judge(prose: Prose, record: Record) -> Iterator[tuple[int, str]]:
@@ -80,18 +83,19 @@ def _judge(prose: Prose, record: Record) -> Iterator[tuple[int, str]]:
     affirmed = {one for one, _ in record}
     for sentence in open_sentences:
         if backing.hash_sentence(sentence.text) not in affirmed:
-            yield sentence.line, f"this sentence is new or changed, and was not affirmed, {_quote(sentence.text)}"
+            yield sentence.line, f"this sentence is new or changed, {_quote(sentence.text)}: {_COMPARE}"
         elif sentence.backing in prose.checks:
             resting = list_resting(prose, sentence.text)
             of = f"; on it rests line {resting[0].line}, {_quote(resting[0].text)}" if resting else ""
-            yield sentence.line, f"this check or a helper of it changed{of}"
+            yield sentence.line, f"this check or a helper of it changed{of}: {_COMPARE}"
         else:
-            yield sentence.line, f"what backs this sentence changed, {_quote(sentence.text)}"
+            yield sentence.line, f"what backs this sentence changed, {_quote(sentence.text)}: {_COMPARE}"
     absent = affirmed - {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
     fresh = [one for one in open_sentences if backing.hash_sentence(one.text) not in affirmed]
     # An edited sentence is both absent and fresh; only additional absent sentences were deleted.
     if len(absent) > len(fresh):
-        yield 1, f"the page no longer says what was affirmed ({len(absent)} of {len(affirmed)} sentences)"
+        number = f"{len(absent)} of {len(affirmed)} sentences"
+        yield 1, f"the page no longer says what was affirmed ({number}): check that they may go"
 
 
 def list_open(prose: Prose, record: Record) -> list[Sentence]:

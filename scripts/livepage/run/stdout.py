@@ -25,26 +25,26 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 class Stdout(io.StringIO):
     """The stream that collects a block's output."""
 
-    def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
+    def __init__(self, raise_refusal: Callable[[str], NoReturn]) -> None:
         """Store the function that is called with the reason if a text must not be printed."""
         super().__init__()
-        self.refuse = refuse
+        self.raise_refusal = raise_refusal
         self.size = 0
         self.is_open = True
 
     def write(self, text: str, /) -> int:
-        """Store a text, or call `refuse` if the output gets too long or the text must not be published."""
+        """Store a text, or call `raise_refusal` if the output gets too long or the text must not be published."""
         self.size += len(text)
         if self.size > LIMIT:
-            self.refuse(f"a block must not print more than {LIMIT:,} characters")
+            self.raise_refusal(f"a block must not print more than {LIMIT:,} characters")
         if trace := find_trace(text):
-            self.refuse(trace)
+            self.raise_refusal(trace)
         return super().write(text)
 
     def close(self) -> None:
-        """Close the stream, or call `refuse` if the block still runs."""
+        """Close the stream, or call `raise_refusal` if the block still runs."""
         if self.is_open:
-            self.refuse("a block must not close sys.stdout")
+            self.raise_refusal("a block must not close sys.stdout")
         super().close()
 
     def end(self) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livepage.keep import outcomes, page_store
+from livepage.keep import common_key, page_store
+from livepage.read import project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -253,13 +254,23 @@ def test_a_page_that_passes_on_the_environment_is_stored(copy: Builds) -> None:
 def test_a_page_depends_on_each_file_of_the_engine_also_where_names_are_alike(
     edited: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outcomes, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(common_key, "_PACKAGE", tmp_path)
     for name in ("read/__init__.py", "keep/__init__.py", "keep/inner/name.py", "keep/name.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("before", encoding="utf-8")
-    before = outcomes.hash_common("read", "keep")
+    before = common_key.hash_common("read", "keep")
     (tmp_path / edited).write_text("after it", encoding="utf-8")
-    assert outcomes.hash_common("read", "keep") != before
+    assert common_key.hash_common("read", "keep") != before
+
+
+def test_a_stored_page_is_invalid_after_a_change_of_the_machines_settings(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.write({"docs/a.md": '# A\n\n```python exec="on"\nprint(1)\n```\n'})
+    assert site.build() == []
+    assert page_store.seems_kept("docs/a.md")
+    monkeypatch.setattr(type(project.adapter), "describe_machine", lambda _: "another machine")
+    assert not page_store.seems_kept("docs/a.md")
 
 
 def test_a_page_leaves_the_process_unchanged(site: Site) -> None:

@@ -82,3 +82,19 @@ def test_the_pins_are_those_of_the_project_by_what_they_are_for(root: Path) -> N
         encoding="utf-8",
     )
     assert build_info.list_pins() == {"package": {"a": "1.0"}, "docs": {"b-c": "2"}, "dev": {}}
+
+
+def test_a_page_that_asks_git_runs_again_after_a_commit_and_after_a_change(root: Path, site: Site) -> None:
+    block = "from livepage.publish import build_info\nprint(build_info.find_commit())"
+    # As in the project, git ignores the store of pages: otherwise each stored page would be a change.
+    site.write({"docs/page.md": f'# Page\n\n```python exec="on"\n{block}\n```\n', ".gitignore": ".cache/\n"})
+    git = ("git", "-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run([*git, "init", "--quiet"], cwd=root, check=True)
+    for message in ("One", "Two"):
+        subprocess.run([*git, "add", "."], cwd=root, check=True)
+        subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", message], cwd=root, check=True)
+        name = subprocess.run([*git, "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True).stdout
+        texts = [site.render("page")[0] for _ in range(2)]
+        assert [(name[:12] in text, "with local changes" in text) for text in texts] == [(True, False)] * 2
+    (root / "docs/index.md").write_text("# Changed\n", encoding="utf-8")
+    assert "with local changes" in site.render("page")[0]

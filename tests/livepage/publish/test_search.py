@@ -88,6 +88,11 @@ def test_an_invalid_entry_fails_at_its_block(site: Site) -> None:
     assert failure.startswith("docs/a.md:3: TypeError: SearchEntry.__init__() missing 2 required")
 
 
+def test_a_paragraph_that_is_excluded_is_not_indexed() -> None:
+    indexed = to_index('<h2 id="a">A</h2><p>One dialect.</p><p data-search-exclude="">abs, add</p>')
+    assert indexed == '<h2 id="a">A</h2><p>One dialect.</p>'
+
+
 def test_a_term_is_an_entry_of_its_own() -> None:
     terms = '<dl><dt><strong id="tracer">tracer</strong></dt>\n<dd>What stands in for an array.</dd></dl>'
     assert index(terms)["tracer"] == ("tracer", "<p>What stands in for an array.</p>")
@@ -118,6 +123,12 @@ def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> 
     )
     entries_found = index(f'<h2 id="a">A</h2>{table}<h2 id="b">B</h2><p>Again.</p>{table}')
     assert (entries_found["a"][1], entries_found["b"][1]) == ("<sub>loop_fusion</sub>", "<p>Again.</p>")
+
+
+def test_the_words_after_the_sentences_are_those_of_which_the_page_has_no_form_yet() -> None:
+    table = "<table><tr><td>Fusions fuse kernels</td><td>schedule</td><td>scheduled scheduler</td></tr></table>"
+    entries_found = index(f'<h2 id="a">A kernel</h2><p>Fused.</p>{table}<h2 id="b">B</h2><p>It schedules.</p>')
+    assert entries_found["a"][1] == "<p>Fused.</p><sub>Fusions schedule scheduler</sub>"
 
 
 def test_text_of_a_page_is_escaped_in_the_index() -> None:

@@ -16,6 +16,7 @@ from zipfile import ZipFile
 import pytest
 
 from common import ROOT
+from pages.your_code_page import START, list_commands
 from xla_inspect.releases import clean_environment
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def test_the_package_description_starts_with_installation_and_lists_extras(wheel
     [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
     metadata = message_from_bytes(archive.read(name))
     assert metadata.get_payload() == README
-    assert README.split("```")[1].startswith("sh\npip install xla-inspect ")
+    assert README.split("```")[1].startswith("sh\npip install ")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert sorted(metadata.get_all("Provides-Extra", [])) == sorted(extras)
     assert sorted(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE)) == sorted(extras)
@@ -175,6 +176,25 @@ def test_missing_exercises_are_reported_and_others_are_marked(run) -> None:  # n
     assert command in " ".join(result.stdout.split())
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the commands are those of a shell")
+def test_the_first_commands_of_your_code_work_in_an_empty_environment(tmp_path: Path) -> None:
+    """Here, `pip` runs `uv pip`, which takes the packages from uv's cache instead of downloading them again."""
+    place = tmp_path / "env"
+    subprocess.run(["uv", "venv", "--quiet", f"--python={sys.executable}", str(place)], check=True)
+    pip = place / "bin" / "pip"
+    pip.write_text('#!/bin/sh\nexec uv pip "$@"\n', encoding="utf-8")
+    pip.chmod(0o755)
+    (tmp_path / "inside-xla").symlink_to(ROOT)
+    (tmp_path / "model.py").write_text(START, encoding="utf-8")
+    environment = clean_environment() | {"PATH": f"{pip.parent}:{os.environ['PATH']}", "VIRTUAL_ENV": str(place)}
+    commands = list_commands("h100", "all")
+    assert commands[0].startswith("pip install ")
+    for command in commands:
+        result = subprocess.run(["sh", "-c", command], env=environment, cwd=tmp_path, check=False, capture_output=True)
+        assert result.returncode == 0, result.stderr.decode()
+    assert (tmp_path / "layernorm.html").is_file()
+
+
 def test_a_type_checker_sees_the_types_of_the_package(installed: Path, tmp_path: Path) -> None:
     file = tmp_path / "user.py"
     file.write_text(
@@ -186,6 +206,18 @@ def test_a_type_checker_sees_the_types_of_the_package(installed: Path, tmp_path:
     [error, summary] = result.stdout.splitlines()
     assert error.startswith('user.py:3: error: Incompatible types in assignment (expression has type "str"')
     assert summary.startswith("Found 1 error in 1 file")
+
+
+def test_the_plugin_works_in_an_environment_with_the_wheel_and_pytest(installed: Path, tmp_path: Path) -> None:
+    """pytest imports the packages of an installed plugin with a loader of its own."""
+    python = str(installed / "python")
+    subprocess.run(["uv", "pip", "install", "--quiet", f"--python={python}", "pytest"], check=True, cwd=ROOT)
+    (tmp_path / "test_user.py").write_text(
+        "from xla_inspect.subject import Request\n\ndef test_user(hlo):\n    assert Request\n", encoding="utf-8"
+    )
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_user.py"]
+    result = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert "1 passed" in result.stdout, result.stdout + result.stderr
 
 
 def test_help_imports_no_jax_and_nothing_that_is_heavy() -> None:

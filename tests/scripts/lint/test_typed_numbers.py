@@ -14,6 +14,7 @@ from authoring import affirm
 from common import ROOT
 from lint import typed_numbers
 from livepage.notebooks import read_prose
+from livepage.read import project
 from livepage.run import backing
 
 type Find = Callable[[str], list[tuple[int, str]]]
@@ -110,5 +111,8 @@ def test_a_number_in_words_is_computed_or_held_by_the_check_behind_it(tmp_path: 
     (tmp_path / backing.WORDS).parent.mkdir(parents=True)
     shutil.copy(ROOT / backing.WORDS, tmp_path / backing.WORDS)
     assert typed_numbers.check_words(page, tmp_path) == []
-    affirm.affirm(read_prose(page), lambda _: True, {})
+    with project.placed_at(tmp_path):
+        affirm.affirm(read_prose(page), lambda _: True, {})
+    before = project.root
     assert [(fault.line, fault.number) for fault in typed_numbers.check_words(page, tmp_path)] == [(4, "five")]
+    assert project.root == before
