@@ -13,10 +13,12 @@ if TYPE_CHECKING:
         take_evaluator,
         write_runnable,
     )
+    from xla_inspect.evaluation.matrix_units import FACTOR_BITS
 else:
     __getattr__ = lazy_names(__name__)
 
 __all__ = [
+    "FACTOR_BITS",
     "MOST_DEVICES",
     "Evaluator",
     "Tiling",

@@ -84,12 +84,14 @@ class NotRunError(InspectError):
     """The error for a module that did not run on this CPU, with the reason."""
 
 
-def write_runnable(module: Module, *, is_cpu: bool, rounds_sums: bool) -> tuple[str, Sequence[str]]:
+def write_runnable(
+    module: Module, *, is_cpu: bool, rounds_sums: bool, factor_bits: int | None = None
+) -> tuple[str, Sequence[str]]:
     """Return a module as text that this CPU can run, and the passes of XLA that it needs, as `Evaluator.run` does."""
     # Without the pass that assigns layouts, a custom call would read a matrix in the wrong order.
     opcodes = module.opcode_counts()
     fusions = is_cpu and "fusion" in opcodes and "custom-call" not in opcodes
-    text = write_plain(module, fusions=fusions, rounds_sums=rounds_sums)
+    text = write_plain(module, fusions=fusions, rounds_sums=rounds_sums, factor_bits=factor_bits)
     kinds = {instruction.fusion_kind for instruction in module.walk()} - {None} if fusions else set()
     return text, ["copy-insertion", *["dot-library-rewriter"] * ("kCustom" in kinds)] if kinds else EXPANDERS
 
@@ -133,6 +135,7 @@ class Evaluator:
         *,
         is_cpu: bool = False,
         rounds_sums: bool = True,
+        factor_bits: int | None = None,
     ) -> Shards:
         """Run a module, and return the arrays of each result by device.
 
@@ -141,12 +144,13 @@ class Evaluator:
             arguments: The arrays of each parameter by device.
             is_cpu: Whether the CPU's own compiler made the module, and not that of another target.
             rounds_sums: As in `write_plain`.
+            factor_bits: As in `write_plain`.
 
         Raises:
             UnknownOperationError: An operation's meaning is not known; the message names it.
             NotRunError: The module does not compile, crashes or takes too long here.
         """
-        text, passes = write_runnable(module, is_cpu=is_cpu, rounds_sums=rounds_sums)
+        text, passes = write_runnable(module, is_cpu=is_cpu, rounds_sums=rounds_sums, factor_bits=factor_bits)
         return self.run_text(text, arguments, passes)
 
     def run_text(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.evaluation.device_tiles import list_groups
 from xla_inspect.evaluation.library_calls import LibraryCall, write_call
 from xla_inspect.evaluation.manual_regions import ENTRIES, EXITS, write_edge
+from xla_inspect.evaluation.matrix_units import round_factor, rounds_factors
 from xla_inspect.evaluation.physical_order import find_order, flatten, unflatten
 from xla_inspect.evaluation.plain_lines import PlainLines, UnknownOperationError, order_transposes
 from xla_inspect.hlo import BITS
@@ -47,13 +48,16 @@ _LAYOUT = re.compile(r"(?<=\])\{[^{}]*\}")
 _NEGATIVE_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
 
 
-def write_plain(module: Module, *, fusions: bool = False, rounds_sums: bool = True) -> str:
+def write_plain(
+    module: Module, *, fusions: bool = False, rounds_sums: bool = True, factor_bits: int | None = None
+) -> str:
     """Return a module as HLO text without layouts, asynchronous pairs and calls of other targets' libraries.
 
     Args:
         module: The module.
         fusions: Whether fusions stay, as the CPU's own compiler made them, or become calls.
         rounds_sums: Whether a reduction of a small type rounds each sum, as on CPUs and GPUs, or only the last one.
+        factor_bits: The bits to which matrix units round float32 factors, as in `FACTOR_BITS`, or None if they do not.
 
     Raises:
         UnknownOperationError: An operation's meaning is not known here; the message names it.
@@ -61,7 +65,7 @@ def write_plain(module: Module, *, fusions: bool = False, rounds_sums: bool = Tr
     wide_names = set() if rounds_sums else _list_small_functions(module)
     bodies = []
     for computation in module.computations:
-        bodies.append(_Body(module, computation, wide_names, fusions=fusions).write())
+        bodies.append(_Body(module, computation, wide_names, factor_bits, fusions=fusions).write())
         if computation.name in wide_names:
             head, _, lines = bodies[-1].partition("\n")
             bodies.append(f"%{computation.name}{_WIDE} {head[-1]}\n{_SMALL_TYPE.sub('f32', lines)}")
@@ -87,11 +91,20 @@ def _list_small_functions(module: Module) -> set[str]:
 class _Body:
     """The rewriting of one computation."""
 
-    def __init__(self, module: Module, computation: Computation, wide_names: set[str], *, fusions: bool) -> None:
+    def __init__(
+        self,
+        module: Module,
+        computation: Computation,
+        wide_names: set[str],
+        factor_bits: int | None,
+        *,
+        fusions: bool,
+    ) -> None:
         self.module, self.computation, self.wide_names, self.fusions = module, computation, wide_names, fusions
-        callers = module.callers.get(computation.name, ())
+        self.factor_bits = factor_bits
+        self.callers = module.callers.get(computation.name, ())
         # A fusion of the CPU's compiler that a library computes.
-        self.is_library = fusions and any(caller.fusion_kind == "kCustom" for caller in callers)
+        self.is_library = fusions and any(caller.fusion_kind == "kCustom" for caller in self.callers)
         self.lines = PlainLines()
         self.renamed: dict[str, str] = {}
 
@@ -135,8 +148,17 @@ class _Body:
     def _operands(self, instruction: Instruction) -> list[str]:
         return [self._name(operand) for operand in self.computation.operands(instruction)]
 
+    def _factors(self, product: Instruction) -> list[str]:
+        """Return the names of a product's operands, and round both factors if a matrix unit does."""
+        operands, bits = self._operands(product), self.factor_bits
+        shapes = [operand.shape for operand in self.computation.operands(product)[:2]]
+        if bits and rounds_factors(product, shapes, self.callers, bits):
+            factors = zip(shapes, operands, strict=False)
+            operands[:2] = [round_factor(shape, name, bits, self.lines) for shape, name in factors]
+        return operands
+
     def _copy(self, instruction: Instruction) -> None:
-        literal, operands = instruction.literal, ", ".join(self._operands(instruction))
+        literal, operands = instruction.literal, ", ".join(self._factors(instruction))
         arguments = operands if literal is None else _NEGATIVE_ZERO.sub("-0.0", _LAYOUT.sub("", literal))
         self.lines.end(instruction.shape.plain, f"{instruction.opcode}({arguments}){_keep(instruction)}")
 
@@ -160,7 +182,7 @@ class _Body:
         if kind in {"send", "recv", "host-compute"}:
             message = f"{start.name}: {kind} exchanges data with a program that is not known here"
             raise UnknownOperationError(message)
-        if kind == "async":
+        if kind == "async" or (kind == "fusion" and not self.fusions):
             self.lines.end(end.shape.plain, f"call({operands}), to_apply=%{start.called[0]}")
         else:
             source = self._operands(start)[0] if kind == "copy" else operands
@@ -174,7 +196,7 @@ class _Body:
         self.lines.end(fusion.shape.plain, f"call({operands}), to_apply=%{fusion.calls['calls'][0]}")
 
     def _add_custom_call(self, call: Instruction) -> None:
-        sources, operands = self.computation.operands(call), self._operands(call)
+        sources, operands = self.computation.operands(call), self._factors(call)
         if call.custom_call_target in ENTRIES | EXITS:
             write_edge(call, sources, operands, self.module.num_partitions, self.lines)
         else:
@@ -215,7 +237,7 @@ class _Body:
 
     def _add_product(self, product: Instruction) -> None:
         types = self._list_float_types(product)
-        if not self.fusions and types & _SMALL:
+        if not self.fusions and any(BITS[name] < BITS["f32"] for name in types):
             # The CPU's convolutions take one type, and sums of products are rounded once, at their end.
             self._add_in_type(product, max(types | {"f32"}, key=BITS.__getitem__))
         else:

@@ -192,6 +192,8 @@ class NumberChanges(Answer):
         nonfinite: The first NaN or infinity in a result, or None.
         references: Other ways to compute the results.
         trials: Compiles with other options.
+        matrix_units: The difference that the matrix units of a real device make to the last result, because they round
+            the float32 factors of products; None if they change nothing, or the target is a CPU.
         inputs: A sentence about the inputs.
         notes: Sentences about what the comparison leaves out.
         absence: The reason why nothing could be compared, or an empty string.
@@ -211,6 +213,7 @@ class NumberChanges(Answer):
     nonfinite: Nonfinite | None = None
     references: tuple[Reference, ...] = ()
     trials: tuple[NumberTrial, ...] = ()
+    matrix_units: ArrayDifference | None = None
     inputs: str = ""
     notes: tuple[str, ...] = ()
     absence: str = ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.errors import InspectError
+from xla_inspect.evaluation import FACTOR_BITS
 from xla_inspect.hlo import Instruction, parse_shape
 from xla_inspect.plural import plural
 from xla_inspect.targets import lane
@@ -111,6 +112,7 @@ class ModuleRunner:
         self.notes: dict[int, str] = {}
         # A TPU's compiler may add bfloat16 numbers in float32.
         self.is_cpu, self.rounds_sums = lane(target) == "cpu", lane(target) != "tpu"
+        self._factor_bits, self._rounds_factors = FACTOR_BITS.get(lane(target)), False
         self._begin = self._noted = time.monotonic()
         self._runs = 0
 
@@ -158,6 +160,18 @@ class ModuleRunner:
             wholes.append([whole])
         return wholes
 
+    def run_with_rounded_factors(self, module: Module) -> Results:
+        """Run a module as `run` does, but round the factors of products as the target's matrix units do.
+
+        Raises:
+            InspectError: The module did not run, with the reason.
+        """
+        self._rounds_factors = True
+        try:
+            return self.run(module)
+        finally:
+            self._rounds_factors = False
+
     def run_part(self, module: Module, arguments: Results) -> Results:
         """Run a module with other arguments, and return the arrays of each result by device.
 
@@ -173,7 +187,10 @@ class ModuleRunner:
                 )
                 raise InspectError(message)
         self._runs += 1
-        return self._evaluator.run(module, arguments, is_cpu=self.is_cpu, rounds_sums=self.rounds_sums)
+        bits = self._factor_bits if self._rounds_factors else None
+        return self._evaluator.run(
+            module, arguments, is_cpu=self.is_cpu, rounds_sums=self.rounds_sums, factor_bits=bits
+        )
 
     def run_all_values(self, module: Module) -> Mapping[str, Sequence[np.ndarray[Any, Any]]]:
         """Run a module, and return the value of each array that its entry computation computes by name, on each device.

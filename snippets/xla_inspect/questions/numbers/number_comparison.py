@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import analysis
 from xla_inspect.errors import InspectError
-from xla_inspect.evaluation import MOST_DEVICES, return_evaluator, take_evaluator
+from xla_inspect.evaluation import FACTOR_BITS, MOST_DEVICES, return_evaluator, take_evaluator
 from xla_inspect.questions.numbers.array_difference import check_shapes, compare_results, find_nonfinite
 from xla_inspect.questions.numbers.chosen_outputs import keep_outputs
 from xla_inspect.questions.numbers.device_layout import SPLIT, DeviceLayout, find_layout, name_partitioning
@@ -17,7 +17,7 @@ from xla_inspect.questions.numbers.finding import Nonfinite, NotRun, NumberChang
 from xla_inspect.questions.numbers.input_elements import find_causes
 from xla_inspect.questions.numbers.module_runner import LAST, ModuleRunner, find_start, list_stages
 from xla_inspect.questions.numbers.program_inputs import make_inputs, name_parameter
-from xla_inspect.targets import title
+from xla_inspect.targets import lane, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.evaluation import Evaluator
     from xla_inspect.questions.numbers.array_difference import Results
+    from xla_inspect.questions.numbers.finding import ArrayDifference
     from xla_inspect.questions.numbers.module_runner import ModuleStage
     from xla_inspect.questions.numbers.program_inputs import ProgramInputs
 
@@ -146,6 +147,7 @@ class NumberComparison:
                 self.states.append((previous, stage, results))
             self.last, previous, waiting = results, stage, []
         self.is_complete = not waiting
+        units = self._find_rounding(self._stages[-1]) if self.is_complete else None
         self.steps = self._find_origins(pairs)
         return NumberChanges(
             program=self.capture.program,
@@ -158,11 +160,22 @@ class NumberComparison:
             total=compare_results(self.first, self.last) if self.first and self.last else None,
             missed=_join_errors(errors),
             nonfinite=self._find_nonfinite(*nonfinite) if nonfinite else None,
+            matrix_units=units,
             inputs=self.inputs.description,
             notes=(*self._notes, *self.runner.notes.values()),
             absence=ONE_MODULE if len(self._stages) == 1 else "",
             shown=self._rows,
         )
+
+    def _find_rounding(self, stage: ModuleStage) -> ArrayDifference | None:
+        """Return the difference that matrix units make to the last result by rounding the factors of products."""
+        if lane(self.capture.target) not in FACTOR_BITS or not self.last:
+            return None
+        try:
+            return compare_results(self.last, self.runner.run_with_rounded_factors(stage.module))
+        except InspectError as error:
+            self._notes.append(f"The rounding of the target's matrix units is not known: {error}.")
+            return None
 
     def _find_origins(self, pairs: Sequence[tuple[Step, ModuleStage, ModuleStage]]) -> list[Step]:
         """Return the steps with the instructions at which the largest differences begin."""

@@ -22,6 +22,11 @@ _LONGEST_REASON = 200
 _MOST_REASONS = 3
 _LARGE_ULPS = 1e6
 _HERE = "The modules ran on this machine's CPU."
+_PRODUCTS = {
+    "gpu": "matmuls round float32 to TF32 (10 bits of fraction instead of 23)",
+    "tpu": "matmuls round float32 to bfloat16 (7 bits of fraction instead of 23)",
+}
+_SOURCES = {"gpu": "as measured on an H100", "tpu": "as JAX's documentation of `jax.lax.Precision` says"}
 
 
 def render(answer: NumberChanges) -> Iterator[Part]:
@@ -48,6 +53,7 @@ def render(answer: NumberChanges) -> Iterator[Part]:
     yield from tell_missed(answer)
     yield from _tell_references(answer)
     yield from _tell_trials(answer)
+    yield from _tell_matrix_units(answer)
     yield answer.inputs
     yield from answer.notes
     yield tell_limits(answer.target)
@@ -71,14 +77,22 @@ def _summarize(answer: NumberChanges) -> str:
         return f"nothing is compared. {answer.absence}"
     if largest is None:
         missing = f"; {answer.ran} of {plural(answer.modules, 'module')} ran" if answer.missed else ""
-        return f"no pass changes a bit of the results ({plural(answer.passes, 'pass', 'passes')}{missing})."
+        units = f"; {_name_rounding(answer)}" if answer.matrix_units else ""
+        return f"no pass changes a bit of the results ({plural(answer.passes, 'pass', 'passes')}{missing}){units}."
     origin = largest.origin
     code = f" `{close_brackets(origin.text)}`" if origin.text else ""
     line = f", at {origin.where}{code}" if origin.where else ""
     several = "one of " if len(largest.passes) > 1 else ""
     name = f"{several}{_name_passes(largest.passes)}"
     passes = f"{len(answer.steps):,} of {plural(answer.passes, 'pass', 'passes')}"
-    return f"bits change at {passes}; the largest step is {name}{line}: {measure(largest.difference)}."
+    text = f"bits change at {passes}; the largest step is {name}{line}: {measure(largest.difference)}"
+    is_larger = answer.matrix_units is not None and rank(answer.matrix_units) > rank(largest.difference)
+    return f"{text}; {_name_rounding(answer)}." if is_larger else f"{text}."
+
+
+def _name_rounding(answer: NumberChanges) -> str:
+    size = f": {measure(answer.matrix_units)}" if answer.matrix_units else ""
+    return f"on a real {title(answer.target)}, {_PRODUCTS[lane(answer.target)]}{size}"
 
 
 def _name_passes(passes: tuple[str, ...]) -> str:
@@ -190,6 +204,17 @@ def _show_error(difference: ArrayDifference | None) -> str:
     if difference is None:
         return "0"
     return "NaN or infinity" if difference.nonfinite else f"{difference.relative:.2g}"
+
+
+def _tell_matrix_units(answer: NumberChanges) -> Iterator[str]:
+    if answer.matrix_units is not None:
+        kind, difference = lane(answer.target), answer.matrix_units
+        yield (
+            f"On a real {title(answer.target)}, {_PRODUCTS[kind]} unless their precision is `highest`, "
+            f"{_SOURCES[kind]}. No pass does this, and neither does this CPU. "
+            f"Simulated here, it changes output {difference.output} after all passes: {measure(difference)}. "
+            "`jax.default_matmul_precision('highest')` prevents it."
+        )
 
 
 def _tell_trials(answer: NumberChanges) -> Iterator[Part]:
