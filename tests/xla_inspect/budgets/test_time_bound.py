@@ -45,6 +45,6 @@ def test_a_bound_on_the_time_applies_to_the_likely_value_and_shows_the_range(tar
 
 
 def test_a_cpu_has_no_time_to_bound_or_to_record() -> None:
-    with pytest.raises(InspectError, match="attend on CPU has no time: No rates are published"):
+    with pytest.raises(InspectError, match="attend on CPU has no time: The rates at which a CPU"):
         hold_call(attend, ROWS).time < "10 s"  # noqa: B015 - what is compared is the point
     assert "time" not in hold_call(attend, ROWS).make_record().numbers

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CHANGE",
         default="all",
         help=f"combine only these kinds of changes, separated by commas: {', '.join(subjects.PLANNED)} (default: all); "
-        "remat changes what jax.checkpoint saves, and parameter a count that your function takes, such as chunks",
+        "remat changes what jax.checkpoint saves; parameter changes a count that your function takes, such as chunks",
     )
     group.add_argument(
         "--vary",

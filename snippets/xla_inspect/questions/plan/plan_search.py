@@ -257,6 +257,6 @@ def _rank(plan: Plan) -> tuple[float, int]:
 
 
 def _tell(plan: Plan) -> str:
-    time_ = format_seconds(plan.seconds) if plan.seconds is not None else "no estimate"
-    needs = format_bytes(plan.needed_bytes) if plan.needed_bytes else "?"
-    return f"{time_}, {needs}, {plan.failure or 'fits'}: {plan.change}"
+    time_ = format_seconds(plan.seconds) if plan.seconds is not None else ""
+    needs = format_bytes(plan.needed_bytes) if plan.needed_bytes else ""
+    return f"{plan.change}: {', '.join(filter(None, (time_, needs, plan.failure or 'fits')))}"

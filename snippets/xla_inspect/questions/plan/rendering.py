@@ -19,12 +19,12 @@ _ROWS = 8
 _ENDINGS = {
     "complete": "All combinations were compared.",
     "model": "The search ended because no other combination is expected to be faster.",
-    "budget": "The search ended because it used up its processor time; --minutes sets a longer one.",
+    "budget": "The search ended because it used up its processor time; --minutes allows more.",
     "interrupted": "The search was interrupted.",
 }
 _ABSENT = {
-    "mesh": "the program has no mesh axes (--mesh or the specs of its arguments define them)",
-    "specs": "no argument has a spec over a mesh axis",
+    "mesh": "no other mesh has these devices and axes (--mesh or the specs of the arguments define the axes)",
+    "specs": "no large argument is sharded over a mesh axis (--in-spec shards one)",
     "remat": "no scan, checkpoint or function saves values for a backward pass",
     "donate": "no argument is left to donate",
 }
@@ -69,9 +69,10 @@ def _say(answer: StepPlan) -> str:
         if best.utilization is not None
         else ""
     )
+    change = "the program as written" if best == base else repr(best.change)
     available = f" of {format_bytes(answer.available_bytes)}" if answer.available_bytes else ""
     return (
-        f"{program}: the best plan is {best.change!r}. A step takes about {format_seconds(best.time.likely)}, and a "
+        f"{program}: the best plan is {change}. A step takes about {format_seconds(best.time.likely)}, and a "
         f"device needs {format_bytes(best.needed_bytes or 0)}{available}.{utilization}"
         + ("" if best == base else f" {own}.")
         + f" {compiled}"

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 NO_CPU = (
-    "No rates are published for a CPU as a target, but `xla-inspect time --calibrate` measures those of this machine."
+    "The rates at which a CPU computes and moves data are not published, but "
+    "`xla-inspect time SUBJECT --target cpu --calibrate` measures them on this machine in about a minute."
 )
 """The explanation of a missing estimate for a CPU."""
 
@@ -173,7 +174,10 @@ def answer_dump(capture: Capture, command_words: str) -> TimeEstimate:
 
 def _explain_absence(capture: Capture, rates: DeviceRates | None, stage: Stage) -> str:
     if capture.after and not stage.has_launches:
-        return f"{stage.explain()} Fusion and scheduling determine the launches later, so there is no estimate yet."
+        return (
+            f"{stage.explain()} Fusion and scheduling determine the launches later, so there is no estimate yet. Pass "
+            "the function or the optimized module instead."
+        )
     if rates is None:
         if lane(capture.target) == "cpu":
             return NO_CPU

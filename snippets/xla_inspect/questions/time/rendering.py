@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 NOT_MODELLED = (
     "These times are estimates by cost models, not measurements. They leave out input from the host, writing "
-    "checkpoints to disk, devices that are slower than the others, and the time of Python before the launch. About "
-    "nine in ten published times of kernels and training steps were within the range, but on TPUs, most steps that "
-    "shard each layer were shorter."
+    "checkpoints to disk, and the time of Python before the launch, and they assume that all devices are equally fast. "
+    "About nine in ten published times of kernels and training steps were within the range, but on TPUs, most steps "
+    "that shard each layer took less time than the range."
 )
 """The disclaimer of each answer; the measurements are those in docs/data/published-times.toml and step-times.json."""
 
 _TERMS = {
-    LAUNCHES: "launch overhead is the time of each launch without its work, and the gap after it",
+    LAUNCHES: "launch overhead is the time to start the kernels, without their work, and the gap after each of them",
     "memory-bound": "memory-bound kernels have no matmul and mostly move data",
     "vector work": "vector work is that of kernels without a matmul that the vector units limit",
     "exposed collectives": "exposed collectives are exchanges between devices while no other work runs",
@@ -77,7 +77,7 @@ def render(answer: TimeEstimate) -> Iterator[Part]:
     if answer.utilization is not None:
         again = f", and recomputation takes another {format_amount(answer.recomputed_flops or 0)}"
         flops = f"{format_amount(answer.model_flops or 0)} floating-point operations (flops)"
-        yield f"{DEFINITION} On one device, they take {flops}{again if answer.recomputed_flops else ''}."
+        yield f"{DEFINITION} On one device, those that count take {flops}{again if answer.recomputed_flops else ''}."
     yield NOT_MODELLED
     yield from _advise(answer)
 
@@ -88,7 +88,8 @@ def _say_all(answer: TimeEstimate) -> str:
     utilization = (
         f" The model flops utilization is {format_share(answer.utilization)}." if answer.utilization is not None else ""
     )
-    return f"{answer.program} on {title(answer.target)}: a step takes {say_time(answer.time)}: {kinds}.{utilization}"
+    time_ = f"{answer.program} on {title(answer.target)}: a step takes {say_time(answer.time)}."
+    return f"{time_} By kind of work: {kinds}.{utilization}"
 
 
 def _explain(answer: TimeEstimate) -> Iterator[str]:
@@ -96,9 +97,12 @@ def _explain(answer: TimeEstimate) -> Iterator[str]:
     if terms := [_TERMS[share.text] for share in answer.kinds if share.text in _TERMS]:
         yield f"Kinds of work: {'; '.join(terms)}."
     lines = answer.lines[: answer.shown]
-    columns = (
-        ["The columns `bound by` and `kind` describe the launches that take most of a line's time."] if lines else []
-    )
+    columns = []
+    if lines:
+        columns.append(
+            "`bound by` is the resource that determines most of a line's time, and `kind` is the kind of work that "
+            "takes most of it."
+        )
     if any(share.limit == "launch" for share in lines):
         columns.append("Launches that are bound by `launch` take longer to start than to do their work.")
     if any(" +" in share.where for share in lines):
@@ -136,6 +140,9 @@ def _advise(answer: TimeEstimate) -> Iterator[Hint]:
             suggest("memory", answer.asked, "--try", "remat"),
         )
     if shares.get(LAUNCHES, 0) > _LARGE_SHARE:
-        yield Hint("Many launches are short. To see all of them:", suggest("kernels", answer.asked, "--all"))
+        yield Hint(
+            "Launch overhead is a large part of the step. To see every launch:",
+            suggest("kernels", answer.asked, "--all"),
+        )
     if lane(answer.target) != "cpu" and answer.lines and answer.lines[0].where:
         yield Hint("To see why the compiler made its decisions:", suggest("why", answer.asked))

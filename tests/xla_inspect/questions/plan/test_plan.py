@@ -105,7 +105,8 @@ def test_a_program_without_mesh_axes_lists_the_changes_that_were_tried() -> None
     assert [one.change for one in answer.plans if one.options] == ["donate argument 0"]
     text = " ".join(str(answer).split())
     assert "Number of choices for each kind of change: donate (2). All combinations were compared." in text
-    assert "Not tried: mesh, because the program has no mesh axes" in text
+    assert "Not tried: mesh, because no other mesh has these devices and axes" in text
+    assert "no large argument is sharded over a mesh axis (--in-spec shards one)" in text
     assert [line for line in str(answer).splitlines() if len(line) > ANSWER_WIDTH] == []
     Draft202012Validator(describe_json(type(answer))).validate(json.loads(write_json(answer)))
 

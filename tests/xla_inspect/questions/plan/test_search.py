@@ -51,9 +51,9 @@ def test_the_budget_counts_the_processor_time_of_the_process_and_its_children() 
 def test_a_spent_budget_leaves_the_program_as_written() -> None:
     answer = plan(train, SQUARE, SQUARE, minutes=0)
     assert (answer.ending, answer.compiled, [one.change for one in answer.plans]) == ("budget", 1, ["as written"])
-    assert "the best plan is 'as written'. A step takes about" in say(answer)
+    assert "the best plan is the program as written. A step takes about" in say(answer)
     assert "The search compiled 1 of 8 possible plans." in say(answer)
-    assert "it used up its processor time; --minutes sets a longer one" in say(answer)
+    assert "it used up its processor time; --minutes allows more" in say(answer)
 
 
 def test_the_budget_is_in_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,3 +141,17 @@ def test_only_the_chosen_argument_loses_an_axis_of_its_spec() -> None:
         "argument 0 not sharded over 'b'": [("a", None), ("a",)],
         "argument 1 not sharded over 'a'": [("a", "b"), (None,)],
     }
+
+
+def test_a_mesh_of_one_axis_on_all_devices_has_no_other_choice() -> None:
+    answer = plan(train, SQUARE, SQUARE, target="h100:4", mesh={"data": 4}, try_="mesh", minutes=0)
+    assert answer.absent == ("mesh",)
+    assert "no other mesh has these devices and axes" in say(answer)
+    assert "no mesh axes" not in say(answer)
+
+
+def test_the_progress_names_the_change_before_its_result(capsys: pytest.CaptureFixture[str]) -> None:
+    plan(scale, SQUARE, try_="donate,microbatch")
+    lines = [line.partition(" s: ")[2] for line in capsys.readouterr().err.splitlines() if " plans, " in line]
+    assert any(line.startswith("donate argument 0: ") and line.endswith(", fits") for line in lines)
+    assert "2 microbatches: the program calls neither jax.grad nor jax.value_and_grad" in lines

@@ -122,7 +122,9 @@ def test_a_large_product_is_bound_by_compute_and_uses_the_compilers_figure(targe
     assert {"h100": "sol", "tpu-v5e": "estimated_cycles"}[target] in longest.methods
     assert bound < longest.total.likely < 1.5 * bound
     assert answer.utilization == pytest.approx(bound / (answer.seconds or 0))
-    assert str(answer).startswith(f"product on {title(target)}: a step takes about ")
+    text = " ".join(str(answer).split())
+    assert text.startswith(f"product on {title(target)}: a step takes about ")
+    assert f". By kind of work: {answer.kinds[0].text} " in text
     assert "model flops utilization" in " ".join(str(answer).partition("\n\n")[0].split())
 
 
@@ -238,7 +240,8 @@ def test_a_program_without_launches_takes_no_time_on_the_device() -> None:
 
 def test_a_cpu_has_an_estimate_only_with_measured_rates() -> None:
     program = capture(product, shape(1024, 1024), shape(1024, 1024), target="cpu", passes=False)
-    assert "--calibrate` measures those of this machine" in str(estimate_time(program))
+    text = " ".join(str(estimate_time(program)).split())
+    assert "`xla-inspect time SUBJECT --target cpu --calibrate` measures them on this machine" in text
     rates = make_cpu_rates(bandwidth=1e10, products={"bf16": 1e11, "f32": 1e11}, elements=1e10, launch=1e-6)
     answer = estimate_time(program, rates=rates)
     assert answer.seconds
