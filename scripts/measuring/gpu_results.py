@@ -1,7 +1,7 @@
 """The results of programs on a GPU, compared with those of the same compiled modules on this machine's CPU.
 
 On a machine with a GPU, `python scripts/measuring/gpu_results.py run FILE.zip` runs the programs of snippets/programs
-that have an EXAMPLE, with random inputs, and stores their compiled modules and results. It needs JAX and this repository.
+that have an EXAMPLE, with random inputs, and stores their compiled modules and results. It needs JAX and this project.
 `python scripts/measuring/gpu_results.py compare FILE.zip` then writes the record, on any machine.
 """
 

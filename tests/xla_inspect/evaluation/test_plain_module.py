@@ -54,6 +54,36 @@ def test_an_asynchronous_slice_is_a_slice(evaluator: Evaluator) -> None:
     np.testing.assert_array_equal(actual, X[1:2, :2])
 
 
+def test_an_asynchronous_fusion_is_a_call(evaluator: Evaluator) -> None:
+    inside = """%inside (a: f32[2,3]) -> f32[1,2,3] {
+  %a = f32[2,3]{1,0} parameter(0)
+  %b = f32[2,3]{1,0} negate(%a)
+  ROOT %c = f32[1,2,3]{2,1,0} bitcast(%b)
+}
+"""
+    module = make_module(
+        """
+      %x = f32[2,3]{1,0} parameter(0)
+      %start = ((f32[2,3]{1,0}), f32[1,2,3]{2,1,0}, u32[]) fusion-start(%x), kind=kLoop, calls=%inside
+      ROOT %done = f32[1,2,3]{2,1,0} fusion-done(%start)""",
+        inside,
+    )
+    [actual] = run(evaluator, module, X)
+    np.testing.assert_array_equal(actual, -X[None])
+
+
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz"])
+def test_products_of_eight_bit_floats_are_added_in_float32(evaluator: Evaluator, kind: str) -> None:
+    dtype = np.dtype(kind)
+    name = kind.replace("float8_", "f8")
+    module = make_module(f"""
+      %x = {name}[2,3]{{1,0}} parameter(0)
+      %y = {name}[3,2]{{1,0}} parameter(1)
+      ROOT %z = f32[2,2]{{1,0}} dot(%x, %y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}""")
+    [actual] = run(evaluator, module, X.astype(dtype), X.T.astype(dtype))
+    np.testing.assert_array_equal(actual, X.astype(dtype).astype(np.float32) @ X.T.astype(dtype).astype(np.float32))
+
+
 def test_an_asynchronous_sum_over_devices_is_a_sum(evaluator: Evaluator) -> None:
     groups = "channel_id=1, replica_groups={{0,1}}, use_global_device_ids=true"
     module = make_module(f"""
