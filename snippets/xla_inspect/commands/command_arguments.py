@@ -72,7 +72,7 @@ def add_diff_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--numbers",
         action="store_true",
-        help="run both programs on this CPU with the same inputs, and compare their results and the passes behind them",
+        help="run both programs on this CPU with the same inputs, and name the passes after which their results differ",
     )
     add_input_arguments(group)
     question.add_forms(parser)

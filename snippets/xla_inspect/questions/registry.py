@@ -62,12 +62,12 @@ QUESTIONS: Mapping[str, Question] = {
         "Kernels",
     ),
     "time": Question(
-        "estimated time of a step, before it runs: its range, its lines, its kinds of work, and the limit of each",
+        "estimated time of a step before it runs, with a range, by line of Python and by kind of work",
         ("before", "after", "code", "files"),
         "Time",
     ),
     "numbers": Question(
-        "the pass that changed a result: runs the program after each pass on this CPU, with the same inputs",
+        "the pass that changed a result, found by running the program after each pass on this CPU",
         ("before", "after", "passes", "files"),
     ),
     "plan": Question(
