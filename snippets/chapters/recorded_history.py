@@ -22,9 +22,9 @@ def read_history(path: Path) -> ReleaseHistory:
         stamps.SealError: The file was changed after it was sealed.
     """
     content = stamps.read_sealed(path)
-    values = {field.name: content[field.name] for field in fields(ReleaseHistory)}
+    values = {field.name: content[field.name] for field in fields(ReleaseHistory) if field.name in content}
     # JSON has no tuples, so lists have to be converted back.
-    values |= {name: tuple(values[name]) for name in ("questions", "not_measured")}
+    values |= {name: tuple(values[name]) for name in ("questions", "not_measured", "repeated") if name in values}
     values["rows"] = tuple(ReleaseRow(**{**row, "notes": tuple(row["notes"])}) for row in values["rows"])
     lists = ("between", "what", "slower")
     values["changes"] = tuple(

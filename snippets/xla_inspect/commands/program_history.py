@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,10 +93,13 @@ class ProgramHistory:
         # One question with two measured ends is enough for an answer.
         if not any(self.search.find_ends(question) for question in self.asked):
             raise self._explain_nothing()
-        if self.options.every:
-            boundaries = [boundary for question in self.asked for boundary in self.search.list_boundaries(question)]
-        else:
+        if not self.options.every:
             boundaries = [boundary for question in self.asked if (boundary := self.search.find_boundary(question))]
+        # The search for one question may measure releases that have further answers to another one.
+        each = {question.name: self.search.list_boundaries(question) for question in self.asked}
+        if self.options.every:
+            boundaries = [boundary for found in each.values() for boundary in found]
+        counts = Counter(boundary.question.name for boundary in boundaries)
         # Boundaries of several questions are found one question after the other, but reported by release.
         order = {version: at for at, version in enumerate(self.span)}
         boundaries.sort(key=lambda boundary: order[boundary.after.version])
@@ -114,6 +118,7 @@ class ProgramHistory:
             ),
             changes=changes,
             installed_bytes=measure_store(),
+            repeated=tuple(name for name, found in each.items() if len(found) > counts[name]),
         )
 
     def _explain_nothing(self) -> InspectError:

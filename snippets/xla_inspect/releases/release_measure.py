@@ -66,11 +66,14 @@ class Question:
         return self.distance(first.values[self.name], second.values[self.name]) >= self.least
 
     def is_nearer(self, measure: ReleaseMeasure, first: ReleaseMeasure, second: ReleaseMeasure) -> bool | None:
-        """Return whether a release's answer is at least as near to the first as to the second; None without one."""
+        """Return whether a release's answer is nearer to the first than to the second; None without one.
+
+        If it is as far from both, as a hash may be, the answer had already changed.
+        """
         if self.name not in measure.values:
             return None
         value = measure.values[self.name]
-        return self.distance(value, first.values[self.name]) <= self.distance(value, second.values[self.name])
+        return self.distance(value, first.values[self.name]) < self.distance(value, second.values[self.name])
 
 
 def measure_ratio(first: float, second: float, noise: float = 0) -> float:

@@ -18,8 +18,8 @@ class Boundary:
 
     Attributes:
         question: The question.
-        before: The last release with the oldest release's answer.
-        after: The first release with another answer.
+        before: The older release.
+        after: The newer one.
         between: Releases between the two that could not be measured.
     """
 
@@ -67,7 +67,8 @@ class ReleaseSearch:
     def find_boundary(self, question: Question) -> Boundary | None:
         """Return the boundary where the answer to a question changes, or None if both ends have the same or no answer.
 
-        Each answer is assigned to the nearer end, so a small change before the large one does not hide it.
+        Each answer is assigned to the nearer end, so a small change before the large one does not hide it. An answer
+        that is as far from both ends, such as a third hash, is assigned to the newer one.
         """
         ends = self.find_ends(question)
         if ends is None or not question.differs(*ends):

@@ -49,6 +49,22 @@ def test_a_small_change_before_the_large_one_does_not_hide_it() -> None:
     assert boundary.after.version == "0.21.0"
 
 
+def test_a_hash_that_neither_end_has_counts_as_changed() -> None:
+    values = {0: "a", 5: "b", 21: "c"}
+
+    def measure(version: str) -> ReleaseMeasure:
+        number = int(version.split(".")[1])
+        return ReleaseMeasure(version, values={"numbers": values[max(at for at in values if at <= number)]})
+
+    search = ReleaseSearch(RELEASES, measure)
+    boundary = search.find_boundary(QUESTIONS["numbers"])
+    assert boundary is not None
+    assert (boundary.before.version, boundary.after.version) == ("0.4.0", "0.5.0")
+    first, *others = search.list_boundaries(QUESTIONS["numbers"])
+    assert first.after.version == "0.5.0"
+    assert len(others) == 1
+
+
 def test_a_failing_release_is_reported_inside_the_boundary_and_skipped_elsewhere() -> None:
     _, search = find({0: 0, 3: None, 14: None, 15: None, 16: 1 << 20})
     boundary = search.find_boundary(QUESTIONS["memory"])

@@ -65,8 +65,8 @@ class ReleaseChange:
 
     Attributes:
         question: The question, such as `kernels` or `memory`.
-        before: The last release with the answer of the oldest release.
-        after: The first release with a different answer.
+        before: The older release.
+        after: The newer one.
         between: Releases between the two that could not be measured.
         old: The answer of `before`, as text.
         new: The answer of `after`, as text.
@@ -115,8 +115,8 @@ class ReleaseChange:
 
     def tell(self) -> str:
         """Return the change and its cause in a few sentences."""
-        first = f"The answer to `{self.question}` is {self.old} up to JAX {self.before}"
-        sentences = [f"{first} and {self.new} from JAX {self.after} on."]
+        first = f"The answer to `{self.question}` is {self.old} in JAX {self.before}"
+        sentences = [f"{first} and {self.new} in JAX {self.after}."]
         if self.between:
             sentences.append(f"Releases between them that could not be measured: {', '.join(self.between)}.")
         sentences += [_STAGES[self.stage]] if self.stage != "pass" else [self._tell_pass()]
@@ -168,6 +168,7 @@ class ReleaseHistory(Answer):
         not_measured: Releases that did not have to be measured.
         changes: The releases between which answers change, the oldest first.
         installed_bytes: The disk space of the releases' environments, including files that uv's cache shares.
+        repeated: The questions whose answers also differ between other measured releases than those in `changes`.
     """
 
     program: str
@@ -180,6 +181,7 @@ class ReleaseHistory(Answer):
     not_measured: tuple[str, ...]
     changes: tuple[ReleaseChange, ...]
     installed_bytes: int = 0
+    repeated: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:

@@ -64,9 +64,13 @@ def _list_differences(history: ReleaseHistory) -> Iterator[Part]:
 def _advise(history: ReleaseHistory) -> Iterator[Part]:
     if history.not_measured:
         yield f"Releases that did not have to be measured: {', '.join(history.not_measured)}."
+    asks = [word for name in history.repeated for word in ("--ask", name)]
+    again = suggest("since", history.asked, "--every", *asks, "--from", history.first, "--to", history.last)
+    if history.repeated:
+        several = f"Answers also changed at other releases ({', '.join(history.repeated)}). To find each change:"
+        yield Hint(several, again)
     # Bisection skips releases between two with equal answers, so it can miss a change that was reverted.
-    if history.not_measured and not history.changes:
-        again = suggest("since", history.asked, "--every", "--from", history.first, "--to", history.last)
+    elif history.not_measured and not history.changes:
         yield Hint("To find changes that a later release reverted, measure each release:", again)
     if history.installed_bytes:
         yield f"The environments of the releases use {format_bytes(history.installed_bytes)} of the cache folder."
@@ -90,7 +94,8 @@ def _say(history: ReleaseHistory) -> str:
     )
     later = sum(change.after != first.after for change in history.changes)
     more = f"; {plural(later, 'later change')}" if later else ""
-    return f"{where} the first release with a change is {first.after}: {changes}{more}."
+    which = "a release with a change" if history.repeated else "the first release with a change"
+    return f"{where} {which} is {first.after}: {changes}{more}."
 
 
 def _say_unchanged(history: ReleaseHistory) -> str:

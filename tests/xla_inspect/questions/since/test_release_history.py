@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.questions.since.release_history import ReleaseHistory, ReleaseRow
+from xla_inspect.questions.since.release_history import ReleaseChange, ReleaseHistory, ReleaseRow
 from xla_inspect.questions.since.rendering import LEAST
 from xla_inspect.releases import QUESTIONS
 
@@ -59,3 +59,27 @@ def test_the_reported_shares_are_the_measured_ones() -> None:
     assert {name: int(text.partition("%")[0]) / 100 for name, text in LEAST.items()} == {
         name: QUESTIONS[name].least for name in LEAST
     }
+
+
+@pytest.mark.parametrize("repeated", [(), ("numbers",)])
+def test_a_change_is_the_first_one_only_if_no_other_release_has_another_answer(repeated: tuple[str, ...]) -> None:
+    rows = tuple(
+        ReleaseRow(f"0.{number}", numbers=name) for number, name in enumerate("abb" if not repeated else "abc")
+    )
+    history = ReleaseHistory(
+        program="step",
+        asked="step.py:step",
+        target="cpu",
+        first="0.0",
+        last="0.2",
+        questions=("numbers",),
+        rows=rows,
+        changes=(ReleaseChange("numbers", "0.0", "0.1", (), "hash a", "hash b"),),
+        not_measured=(),
+        repeated=repeated,
+    )
+    text = " ".join(str(history).split())
+    which = "a release with a change is 0.1" if repeated else "the first release with a change is 0.1"
+    assert which in text
+    assert "The answer to `numbers` is hash a in JAX 0.0 and hash b in JAX 0.1." in text
+    assert ("since --every --ask numbers --from 0.0 --to 0.2" in text) is bool(repeated)
