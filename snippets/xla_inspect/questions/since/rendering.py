@@ -64,7 +64,8 @@ def _list_differences(history: ReleaseHistory) -> Iterator[Part]:
 def _advise(history: ReleaseHistory) -> Iterator[Part]:
     if history.not_measured:
         yield f"Releases that did not have to be measured: {', '.join(history.not_measured)}."
-    asks = [word for name in history.repeated for word in ("--ask", name)]
+    names = history.repeated or (history.questions if len(history.questions) == 1 else ())
+    asks = [word for name in names for word in ("--ask", name)]
     again = suggest("since", history.asked, "--every", *asks, "--from", history.first, "--to", history.last)
     if history.repeated:
         several = f"Answers also changed at other releases ({', '.join(history.repeated)}). To find each change:"
