@@ -66,11 +66,6 @@ def find_seconds(entry: Entry) -> float:
     return model.batch * (model.length if unit == "tokens/s" else 1) / figure
 
 
-def find_rate(entry: Entry, per: str) -> float:
-    """Return the published seconds of a step, or those of one chip for a token; `per` is `step` or `token`."""
-    return scale_time(entry, find_seconds(entry), per)
-
-
 def scale_time(entry: Entry, seconds: float, per: str) -> float:
     """Return the seconds of a step as they are, or those of one chip for a token; `per` is `step` or `token`."""
     if per == "step":

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 from jax.sharding import PartitionSpec as P
 
-from published.attention import HEADS, attend_in_blocks, attend_plainly, attend_with_triton
+from published.kernels import HEADS, attend_in_blocks, attend_plainly, attend_with_triton
 from scale.llama import rms, rotate
 
 type Params = dict[str, Any]
@@ -80,8 +80,7 @@ def shard(x: jax.Array, model: Decoder) -> jax.Array:
 def normalize(x: jax.Array, weights: Params, name: str, model: Decoder) -> jax.Array:
     """Return each token's activations after LayerNorm or RMSNorm."""
     if not model.gpt:
-        normalized: jax.Array = rms(x, weights[name])
-        return normalized
+        return rms(x, weights[name])
     wide = x.astype(jnp.float32)
     wide = (wide - jnp.mean(wide, -1, keepdims=True)) * jax.lax.rsqrt(jnp.var(wide, -1, keepdims=True) + 1e-5)
     scaled: jax.Array = wide * weights[name] + weights[f"{name}_bias"]
@@ -147,18 +146,16 @@ def layer(x: jax.Array, weights: Params, model: Decoder) -> jax.Array:
 
 def rematerialize(block: Any, model: Decoder) -> Any:  # noqa: ANN401 - a function of a scan
     """Return a layer that saves for its backward pass only what the model's policy allows."""
-    by_name = jax.checkpoint_policies.save_only_these_names(*model.names)
-    offloaded = jax.checkpoint_policies.save_and_offload_only_these_names(
-        names_which_can_be_saved=[],
-        names_which_can_be_offloaded=list(model.names),
-        offload_src="device",
-        offload_dst="pinned_host",
-    )
     policies = {
         "full": jax.checkpoint_policies.nothing_saveable,
         "dots": DOTS,
-        "save": by_name,
-        "offload": offloaded,
+        "save": jax.checkpoint_policies.save_only_these_names(*model.names),
+        "offload": jax.checkpoint_policies.save_and_offload_only_these_names(
+            names_which_can_be_saved=[],
+            names_which_can_be_offloaded=list(model.names),
+            offload_src="device",
+            offload_dst="pinned_host",
+        ),
     }
     return jax.checkpoint(block, policy=policies[model.remat]) if model.remat in policies else block
 
@@ -179,8 +176,7 @@ def loss(params: Params, tokens: jax.Array, model: Decoder) -> jax.Array:
     # A mask instead of a gather: its gradient is no scatter, so no logits in f32 are stored.
     chosen = jnp.arange(model.vocabulary) == tokens[:, 1:, None]
     picked = jnp.sum(jnp.where(chosen, logits, 0), -1)
-    mean: jax.Array = jnp.mean(jax.nn.logsumexp(logits, -1) - picked)
-    return mean
+    return jnp.mean(jax.nn.logsumexp(logits, -1) - picked)
 
 
 def train_step(state: Params, tokens: jax.Array, model: Decoder) -> tuple[Params, jax.Array]:
@@ -239,13 +235,11 @@ class Step:
     def example(self) -> tuple[Any, ...]:
         """The shapes of the arguments of `function`: the state, and a batch of tokens."""
         inner, others = shapes(self.model)
+        sizes = {"layers": {name: (self.model.layers, *shape) for name, shape in inner.items()}, **others}
         trees = [
-            {
-                "layers": {
-                    name: jax.ShapeDtypeStruct((self.model.layers, *shape), dtype) for name, shape in inner.items()
-                },
-                **{name: jax.ShapeDtypeStruct(shape, dtype) for name, shape in others.items()},
-            }
+            jax.tree.map(
+                partial(jax.ShapeDtypeStruct, dtype=dtype), sizes, is_leaf=lambda leaf: isinstance(leaf, tuple)
+            )
             for dtype in self.model.dtypes
         ]
         tokens = jax.ShapeDtypeStruct((self.model.batch, self.model.length + 1), jnp.int32)

@@ -35,11 +35,7 @@ def show_range(time: Estimate) -> str:
 
 
 def explain_times(steps: Mapping[str, StepTime | None]) -> str:
-    """Return the disclaimer with the targets that lack the compiler's own estimates, or '' without estimates.
-
-    Args:
-        steps: The estimated time by target, or None without an estimate.
-    """
+    """Return the disclaimer, with the targets that lack the compiler's own estimates; '' if no target has one."""
     estimates = {target: step for target, step in steps.items() if step}
     wider = [target for target, step in estimates.items() if not step.has_figures]
     requested = "; `xla-inspect time` requests them if it compiles the program" if any(map(list_options, wider)) else ""

@@ -18,30 +18,3 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.estimates.step_time import LAUNCHES, StepTime, TimedLaunch, time_program, time_step
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "BANDWIDTH",
-    "COLLECT",
-    "DEFINITION",
-    "HOP",
-    "HUGE",
-    "HUGE_SHARE",
-    "LAUNCHES",
-    "LINK_SHARES",
-    "START",
-    "TILES",
-    "USUAL_CYCLES",
-    "DeviceRates",
-    "Estimate",
-    "RangedTime",
-    "StepTime",
-    "Task",
-    "TimedLaunch",
-    "count_model_work",
-    "find_rates",
-    "list_options",
-    "make_cpu_rates",
-    "time_program",
-    "time_step",
-    "walk_schedule",
-]

@@ -33,23 +33,15 @@ LINK_SHARES = {"tpu": (0.97, 0.79, 0.58), "gpu": (0.9, 0.75, 0.5)}
 def time_collective(
     collective: Collective, rates: DeviceRates, devices: int, models: Mapping[str, float]
 ) -> Estimate | None:
-    """Return the estimated time of one run of a collective, or None without published rates of the links.
-
-    Args:
-        collective: The collective.
-        rates: The rates of the device.
-        devices: The number of devices of the program.
-        models: The GPU compiler's own estimates in seconds by model.
-    """
+    """Return the estimated time of one run of a collective, or None without published rates of the links."""
     group = collective.group
     if collective.kind != "collective-permute" and group < 2:  # noqa: PLR2004 - a group of one exchanges nothing
         return Estimate()
-    shares = LINK_SHARES.get(rates.kind, LINK_SHARES["gpu"])
     if rates.kind == "tpu":
         if not rates.link:
             return None
         seconds, hops = _time_on_grid(collective, rates.grid, rates.link, rates.wrap)
-        return Estimate.at_shares(seconds, shares).longer(HOP * hops)
+        return Estimate.at_shares(seconds, LINK_SHARES["tpu"]).longer(HOP * hops)
     if not (rates.nvlink and rates.network):
         return None
     groups = read_groups(collective.instruction.attributes.get("replica_groups", ""), devices) or (range(group),)
@@ -60,7 +52,7 @@ def time_collective(
     if group > near:
         across = (1 - near / group) / (1 - 1 / group)
         seconds = max(seconds, collective.sent_bytes * across / (near * rates.network))
-    estimate = start + Estimate.at_shares(seconds, shares)
+    estimate = start + Estimate.at_shares(seconds, LINK_SHARES["gpu"])
     # The compiler's tables hold measured collectives of an H100 with NVLink, but not all kinds.
     sol = models.get(SOL, 0.0)
     if estimate.low / 2 < sol < 2 * estimate.high:
@@ -74,11 +66,6 @@ def name_links(collective: Collective, rates: DeviceRates, devices: int) -> tupl
 
     A TPU has links in both directions along each axis of its grid, whose devices are assumed to be numbered row by row.
     The collectives of a GPU run one after the other, in one stream.
-
-    Args:
-        collective: The collective.
-        rates: The rates of the device.
-        devices: The number of devices of the program.
     """
     if rates.kind != "tpu":
         return ("links",)
@@ -86,14 +73,13 @@ def name_links(collective: Collective, rates: DeviceRates, devices: int) -> tupl
     groups = pairs or read_groups(collective.instruction.attributes.get("replica_groups", ""), devices) or ()
     group = groups[0] if groups else tuple(range(devices))
     places = [_find_place(device * math.prod(rates.grid) // devices, rates.grid) for device in group]
-    steps = [sorted({place[axis] for place in places}) for axis in range(len(rates.grid))]
-    names = {f"axis {axis} {way}" for axis, used in enumerate(steps) if len(used) > 1 for way in "+-"}
-    if pairs and len(names) == 2:  # noqa: PLR2004 - one axis
+    axes = [axis for axis in range(len(rates.grid)) if len({place[axis] for place in places}) > 1]
+    if pairs and len(axes) == 1:
         # A permutation along one axis uses one direction: the shorter way around the ring.
-        [axis] = (axis for axis, used in enumerate(steps) if len(used) > 1)
+        axis = axes[0]
         step = (places[1][axis] - places[0][axis]) % rates.grid[axis]
         return (f"axis {axis} {'+' if step <= rates.grid[axis] / 2 else '-'}",)
-    return tuple(sorted(names)) or ("links",)
+    return tuple(f"axis {axis} {way}" for axis in axes for way in "+-") or ("links",)
 
 
 def _find_place(chip: int, grid: Sequence[int]) -> tuple[int, ...]:

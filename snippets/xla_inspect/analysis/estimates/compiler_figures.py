@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis.estimates.call_work import has_mask, read_settings
+from xla_inspect.analysis.estimates.model_flops import has_mask, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -67,11 +67,7 @@ class DeviceRates:
 
 
 def find_rates(target: str) -> DeviceRates | None:
-    """Return the rates of a target, or None for a CPU and for hardware without published peaks.
-
-    Args:
-        target: A short name, with or without a topology.
-    """
+    """Return the rates of a target with or without a topology, or None for a CPU and without published peaks."""
     hardware = find_hardware(target)
     if hardware is None:
         return None
@@ -80,19 +76,9 @@ def find_rates(target: str) -> DeviceRates | None:
     figures = {name: value for name, value in entry.rates.items() if name != "has_figures"}
     sources = (hardware.source, *figures.pop("source", ()))
     if lane(target) == "gpu":
-        spec = read_spec(base)
-        cores, cache = (_read_number(name, spec) for name in ("core_count", "l2_cache_size"))
-        return DeviceRates(
-            hardware,
-            "gpu",
-            cores=cores,
-            cache=cache,
-            floor=GPU_FLOOR,
-            gap=GPU_GAP,
-            load=GPU_LOAD,
-            sources=sources,
-            **figures,
-        )
+        numbers = dict(re.findall(r"^  (\w+): (\d+)$", read_spec(base), re.MULTILINE))
+        cores, cache = (int(numbers.get(name, 0)) for name in ("core_count", "l2_cache_size"))
+        return DeviceRates(hardware, "gpu", cores, cache, GPU_FLOOR, GPU_GAP, GPU_LOAD, sources=sources, **figures)
     grid = tuple(map(int, (topology or entry.topology).split("x")))
     return DeviceRates(hardware, "tpu", grid=grid, sources=sources, **figures)
 
@@ -103,18 +89,6 @@ def list_options(target: str) -> dict[str, bool]:
 
 
 def make_cpu_rates(bandwidth: float, products: Mapping[str, float], elements: float, launch: float) -> DeviceRates:
-    """Return the rates of a CPU from measurements on it.
-
-    Args:
-        bandwidth: Bytes per second of main memory.
-        products: Operations per second of matmuls by element type.
-        elements: Operations per second of element-wise work.
-        launch: The seconds of a program without work.
-    """
+    """Return the rates of a CPU from its bytes and operations per second, and the seconds of a program without work."""
     hardware = Hardware("cpu", bandwidth, products, {"f32": elements, "s32": elements}, "", 1, 0)
     return DeviceRates(hardware, "cpu", floor=Estimate(0.0, 0.2 * launch, launch))
-
-
-def _read_number(name: str, spec: str) -> int:
-    match = re.search(rf"^  {name}: (\d+)$", spec, re.MULTILINE)
-    return int(match[1]) if match else 0

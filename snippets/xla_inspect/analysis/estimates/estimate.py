@@ -21,14 +21,8 @@ class Estimate:
 
     @classmethod
     def at_shares(cls, seconds: float, shares: tuple[float, float, float]) -> Estimate:
-        """Return the time of work that takes these seconds at a peak rate.
-
-        Args:
-            seconds: The seconds at the peak rate.
-            shares: The share of the peak rate that the work reaches, at best, usually and at worst.
-        """
-        best, usual, worst = shares
-        return cls(seconds / best, seconds / usual, seconds / worst)
+        """Return the time of work from its seconds at a peak rate, of which it reaches shares from best to worst."""
+        return cls(*(seconds / share for share in shares))
 
     def longer(self, other: Estimate) -> Estimate:
         """Return the maximum of two estimates, separately for the low, the likely and the high time."""

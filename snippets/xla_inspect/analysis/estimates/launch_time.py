@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import MEMORY, walk_inside
-from xla_inspect.analysis.estimates.call_work import estimate_call
 from xla_inspect.analysis.estimates.compiler_figures import SOL
 from xla_inspect.analysis.estimates.estimate import Estimate
+from xla_inspect.analysis.estimates.model_flops import estimate_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,7 +102,7 @@ class LaunchTime:
     Attributes:
         seconds: The time with its range, including that of a launch without any work.
         limit: The resource that determines the time: `compute`, `memory`, `vector units`, `launch` or `unknown`.
-        kind: `matmuls`, `custom calls` or `other kernels`.
+        kind: `matmuls`, `custom calls`, `vector work` or `memory-bound`.
         methods: The seconds of each method that was considered, by its name.
     """
 
@@ -113,21 +113,16 @@ class LaunchTime:
 
 
 def time_launch(launched: Launched, module: Module, rates: DeviceRates, figures: CompilerFigures) -> LaunchTime:
-    """Return the estimated time of one run of a launch that is no collective.
-
-    Args:
-        launched: The launch with its work and traffic.
-        module: The module that contains it.
-        rates: The rates of the device.
-        figures: The compiler's own estimates.
-    """
+    """Return the estimated time of one run of a launch that is no collective."""
     work = _Work(launched, module, rates, figures)
-    seconds, limit, kind = work.estimate()
+    seconds, limit = work.estimate()
     if limit == "compute":
         seconds *= rates.load
     total = seconds + rates.floor
     if limit != "unknown" and rates.floor.likely > seconds.likely:
         limit = "launch"
+    other = "vector work" if limit == "vector units" else "memory-bound"
+    kind = "custom calls" if launched.work.unknown else "matmuls" if work.product_seconds else other
     return LaunchTime(total, limit, kind, work.methods)
 
 
@@ -151,35 +146,27 @@ class _Work:
         self.models = figures.models.get(instruction.name, {})
         self.methods = {"peak rates": max(self.product_seconds, self.memory_seconds)}
 
-    def estimate(self) -> tuple[Estimate, str, str]:
-        """Return the time without that of an empty launch, its limit and the kind of launch."""
-        if self.launched.work.unknown:
-            return self._time_call()
-        if self.product_seconds:
-            seconds = self._time_product()
-            return seconds, "compute" if self.product_seconds >= self.memory_seconds else MEMORY, "matmuls"
-        seconds, limit = self._time_other()
-        return seconds, limit, "other kernels"
-
-    def _time_memory(self) -> Estimate:
-        """Return the time of the traffic with main memory, or with a GPU's cache if everything fits into it."""
+    def estimate(self) -> tuple[Estimate, str]:
+        """Return the time without that of an empty launch, and its limit."""
         memory = Estimate.at_shares(self.memory_seconds, BANDWIDTH[self.rates.kind])
-        # A small array may still be in the cache, so its lowest time is that of a faster memory.
-        fits = self.launched.bytes < self.rates.cache / 2
-        return replace(memory, low=memory.low / 2) if fits else memory
+        # A small array may still be in a GPU's cache, so its lowest time is that of a faster memory.
+        memory = replace(memory, low=memory.low / 2) if self.launched.bytes < self.rates.cache / 2 else memory
+        if self.launched.work.unknown:
+            return self._time_call(memory)
+        self.methods["memory bandwidth"] = memory.likely
+        if self.product_seconds:
+            limit = "compute" if self.product_seconds >= self.memory_seconds else MEMORY
+            return self._time_product(memory), limit
+        return self._time_vector(memory) if self.rates.kind == "tpu" else self._time_other(memory)
 
-    def _time_call(self) -> tuple[Estimate, str, str]:
-        memory = self._time_memory()
+    def _time_call(self, memory: Estimate) -> tuple[Estimate, str]:
         compute = Estimate.at_shares(self.product_seconds, CALLS[self.rates.kind])
         if self.flops:
-            limit = "compute" if compute.likely >= memory.likely else MEMORY
-            return compute.longer(memory), limit, "custom calls"
+            return compute.longer(memory), "compute" if compute.likely >= memory.likely else MEMORY
         # Nothing but the traffic is known, so the range is as wide as it may be.
-        return Estimate(memory.low, 1.5 * memory.likely, 3 * memory.low), "unknown", "custom calls"
+        return Estimate(memory.low, 1.5 * memory.likely, 3 * memory.low), "unknown"
 
-    def _time_product(self) -> Estimate:
-        memory = self._time_memory()
-        self.methods["memory bandwidth"] = memory.likely
+    def _time_product(self, memory: Estimate) -> Estimate:
         if self.rates.kind == "gpu":
             return self._time_gpu_product().longer(memory) * self._find_penalty()
         bound = self.product_seconds
@@ -233,12 +220,13 @@ class _Work:
             times.append(waves * rows * columns * seconds_per_result / share / parts)
         return min(times)
 
-    def _time_other(self) -> tuple[Estimate, str]:
-        memory = self._time_memory()
-        self.methods["memory bandwidth"] = memory.likely
-        if self.rates.kind == "tpu":
-            return self._time_vector(memory)
-        vector = self._count_vector()
+    def _time_other(self, memory: Estimate) -> tuple[Estimate, str]:
+        work, hardware = self.launched.work, self.rates.hardware
+        roofs = [(hardware.find_other(kind), number) for kind, number in work.others.items()]
+        roof = hardware.find_other("f32")
+        # A GPU has one unit for exp and similar functions for each eight that add.
+        special = 8 * work.transcendentals / roof.rate if roof else 0.0
+        vector = sum(number / roof.rate for roof, number in roofs if roof) + special
         units = Estimate.at_shares(vector, (1.0, 0.6, 0.3))
         seconds = memory.longer(units)
         indexing = self.models.get("indexing-cost-model", 0.0)
@@ -247,20 +235,10 @@ class _Work:
             self.methods["indexing-cost-model"] = indexing
             seconds = Estimate(seconds.low, max(seconds.likely, indexing), max(seconds.high, 1.3 * indexing))
         inside = list(walk_inside(self.module, self.launched.launch.instruction))
-        if any(inner.opcode in {"scatter", "select-and-scatter"} for inner in inside):
-            seconds = Estimate(seconds.low, SCATTER * seconds.likely, SCATTER * seconds.high)
-        elif any(map(_has_gaps, inside)):
-            seconds = Estimate(seconds.low, STRIDED * seconds.likely, STRIDED * seconds.high)
-        return seconds, "vector units" if units.likely > memory.likely else MEMORY
-
-    def _count_vector(self) -> float:
-        """Return the seconds of all operations that are no products, at the peak of the ordinary units."""
-        work, hardware = self.launched.work, self.rates.hardware
-        roofs = [(hardware.find_other(kind), number) for kind, number in work.others.items()]
-        roof = hardware.find_other("f32")
-        # A GPU has one unit for exp and similar functions for each eight that add.
-        special = 8 * work.transcendentals / roof.rate if roof else 0.0
-        return sum(number / roof.rate for roof, number in roofs if roof) + special
+        has_scatter = any(inner.opcode in {"scatter", "select-and-scatter"} for inner in inside)
+        factor = SCATTER if has_scatter else STRIDED if any(map(_has_gaps, inside)) else 1.0
+        limit = "vector units" if units.likely > memory.likely else MEMORY
+        return Estimate(seconds.low, factor * seconds.likely, factor * seconds.high), limit
 
     def _time_vector(self, memory: Estimate) -> tuple[Estimate, str]:
         if self.cycle_seconds is None:

@@ -64,11 +64,11 @@ class _Transfer(NamedTuple):
     end: float
 
 
-class _Clock:
+class _Run:
     """The time within one run of a computation, with the transfers that nothing waited for yet."""
 
-    def __init__(self, schedule: Schedule, runs: float) -> None:
-        self.schedule, self.runs, self.now = schedule, runs, 0.0
+    def __init__(self, count: Count, tasks: Mapping[Instruction, Task], schedule: Schedule, runs: float) -> None:
+        self.count, self.tasks, self.schedule, self.runs, self.now = count, tasks, schedule, runs, 0.0
         self.free: dict[str, float] = defaultdict(float)
         self.transfers: dict[Instruction, _Transfer] = {}
         self.work: list[tuple[float, float]] = []
@@ -101,67 +101,48 @@ class _Clock:
         self.schedule.hidden[transfer.start] += hidden * self.runs
         self.now = max(self.now, transfer.end)
 
+    def walk(self, computation: Computation) -> float:
+        """Add the time of a computation to the schedule, and return the seconds of one run."""
+        for instruction in computation:
+            task = self.tasks.get(instruction)
+            if instruction.opcode in STRUCTURE:
+                self.spend(self.call(instruction))
+            elif task is not None:
+                if task.background:
+                    self.begin(instruction, task)
+                if task.compute:
+                    self.free["memory"] = max(self.free["memory"], self.now) + task.memory
+                    self.schedule.busy[instruction] += task.compute * self.runs
+                    self.spend(task.compute)
+            if instruction in self.transfers:
+                self.wait(instruction)
+        for waiter in list(self.transfers):
+            self.wait(waiter)
+        return self.now
+
+    def call(self, instruction: Instruction) -> float:
+        """Add the time of the computations that an instruction runs, and return their seconds in one run of it."""
+        count, tasks, module = self.count, self.tasks, self.count.module
+        if instruction.opcode == "conditional":
+            branches = map(module.computation, dict.fromkeys(instruction.called))
+            longest = max(branches, key=lambda branch: _Run(count, tasks, Schedule(), 1).walk(branch), default=None)
+            return _Run(count, tasks, self.schedule, self.runs).walk(longest) if longest else 0.0
+        seconds = 0.0
+        for name in instruction.called:
+            times = count.loops.count_calls(instruction, name)
+            if times is None:
+                self.schedule.unknown.add(instruction.name)
+            inner = _Run(count, tasks, self.schedule, self.runs * (times or 1))
+            seconds += (times or 1) * inner.walk(module.computation(name))
+        return seconds
+
 
 def walk_schedule(count: Count, tasks: Mapping[Instruction, Task]) -> Schedule:
-    """Return the time of a program by instruction.
+    """Return the time of a program by instruction, from the task of each scheduled operation.
 
     The core runs one instruction after the other. The body of a loop counts as often as it runs, and the longest branch
     of a conditional counts. The end of a computation waits for its asynchronous operations.
-
-    Args:
-        count: The counter of the module, which knows the trip counts of loops.
-        tasks: The time of each operation, by its instruction in the schedule.
     """
     schedule = Schedule()
-    _walk(count, count.module.entry, 1, tasks, schedule)
+    _Run(count, tasks, schedule, 1).walk(count.module.entry)
     return schedule
-
-
-def _walk(
-    count: Count, computation: Computation, runs: float, tasks: Mapping[Instruction, Task], schedule: Schedule
-) -> float:
-    """Add the time of a computation to a schedule, and return the seconds of one run."""
-    clock = _Clock(schedule, runs)
-    for instruction in computation:
-        task = tasks.get(instruction)
-        if instruction.opcode in STRUCTURE:
-            clock.spend(_walk_called(count, instruction, runs, tasks, schedule))
-        elif task is not None:
-            if task.background:
-                clock.begin(instruction, task)
-            if task.compute:
-                clock.free["memory"] = max(clock.free["memory"], clock.now) + task.memory
-                schedule.busy[instruction] += task.compute * runs
-                clock.spend(task.compute)
-        if instruction in clock.transfers:
-            clock.wait(instruction)
-    for waiter in list(clock.transfers):
-        clock.wait(waiter)
-    return clock.now
-
-
-def _walk_called(
-    count: Count, instruction: Instruction, runs: float, tasks: Mapping[Instruction, Task], schedule: Schedule
-) -> float:
-    module = count.module
-    if instruction.opcode == "conditional":
-        branches = []
-        for name in dict.fromkeys(instruction.called):
-            trial = Schedule()
-            branches.append((_walk(count, module.computation(name), runs, tasks, trial), trial))
-        if not branches:
-            return 0.0
-        seconds, longest = max(branches, key=lambda branch: branch[0])
-        for name in ("busy", "exposed", "hidden"):
-            total: dict[Instruction, float] = getattr(schedule, name)
-            for inner, time in getattr(longest, name).items():
-                total[inner] += time
-        schedule.unknown |= longest.unknown
-        return seconds
-    seconds = 0.0
-    for name in instruction.called:
-        times = count.loops.count_calls(instruction, name)
-        if times is None:
-            schedule.unknown.add(instruction.name)
-        seconds += (times or 1) * _walk(count, module.computation(name), runs * (times or 1), tasks, schedule)
-    return seconds

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import MEMORY, Count, find_stage, list_collectives, model_launches
 from xla_inspect.analysis.estimates.collective_time import name_links, time_collective
 from xla_inspect.analysis.estimates.compiler_figures import read_figures
 from xla_inspect.analysis.estimates.device_rates import find_rates
 from xla_inspect.analysis.estimates.estimate import Estimate
-from xla_inspect.analysis.estimates.launch_time import BANDWIDTH, LaunchTime, time_launch
+from xla_inspect.analysis.estimates.launch_time import BANDWIDTH, time_launch
 from xla_inspect.analysis.estimates.schedule import Schedule, Task, walk_schedule
 
 if TYPE_CHECKING:
@@ -23,10 +23,8 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Module
 
-type Scenario = Literal["low", "likely", "high"]
-"""One end of the range, or the most likely time."""
-
-SCENARIOS: tuple[Scenario, ...] = ("low", "likely", "high")
+SCENARIOS = ("low", "likely", "high")
+"""The ends of a range, and the most likely time."""
 
 LAUNCHES = "launch overhead"
 """The kind of the time that launches take without any work, and of the gaps between them."""
@@ -86,16 +84,6 @@ class StepTime:
         """The launches by name."""
         return {launch.launched.launch.name: launch for launch in self.launches}
 
-    @property
-    def kinds(self) -> dict[str, Estimate]:
-        """The time of each kind of launch, the longest first."""
-        totals: dict[str, Estimate] = {}
-        for launch in self.launches:
-            totals[launch.kind] = totals.get(launch.kind, Estimate()) + launch.seconds
-            totals[LAUNCHES] = totals.get(LAUNCHES, Estimate()) + launch.overhead
-        used = {kind: seconds for kind, seconds in totals.items() if seconds.high}
-        return dict(sorted(used.items(), key=lambda item: -item[1].likely))
-
 
 def time_program(capture: Capture) -> StepTime | None:
     """Return the estimated time of a program; None on a CPU, without published peak rates, and without launches yet."""
@@ -104,13 +92,19 @@ def time_program(capture: Capture) -> StepTime | None:
 
 
 def time_step(capture: Capture, rates: DeviceRates) -> StepTime:
-    """Return the estimated time of a program.
-
-    Args:
-        capture: The program's capture, whose optimized module is scheduled.
-        rates: The rates of the device.
-    """
-    return _Step(capture, rates).time()
+    """Return the estimated time of a program whose optimized module is scheduled."""
+    step = _Step(capture, rates)
+    count = Count(step.module)
+    schedules = {
+        scenario: walk_schedule(count, {one.launch.scheduled: step.plan(one, scenario) for one in step.launched})
+        for scenario in SCENARIOS
+    }
+    return StepTime(
+        tuple(step.describe(launched, schedules) for launched in step.launched),
+        tuple(sorted(schedules["likely"].unknown)),
+        sum(seconds is None for seconds in step.exchanges.values()),
+        bool(step.figures.cycles or step.figures.models),
+    )
 
 
 class _Step:
@@ -125,33 +119,14 @@ class _Step:
             launched.launch.scheduled: time_launch(launched, self.module, rates, self.figures)
             for launched in self.launched
         }
+        devices, models = self.module.num_partitions, self.figures.models
         self.exchanges = {
-            scheduled: time_collective(
-                collective,
-                rates,
-                self.module.num_partitions,
-                self.figures.models.get(collective.instruction.name, {}),
-            )
+            scheduled: time_collective(collective, rates, devices, models.get(collective.instruction.name, {}))
             for scheduled, collective in self.collectives.items()
             if scheduled in self.times
         }
 
-    def time(self) -> StepTime:
-        count = Count(self.module)
-        schedules = {
-            scenario: walk_schedule(
-                count, {launched.launch.scheduled: self._plan(launched, scenario) for launched in self.launched}
-            )
-            for scenario in SCENARIOS
-        }
-        return StepTime(
-            tuple(self._describe(launched, schedules) for launched in self.launched),
-            tuple(sorted(schedules["likely"].unknown)),
-            sum(seconds is None for seconds in self.exchanges.values()),
-            bool(self.figures.cycles or self.figures.models),
-        )
-
-    def _plan(self, launched: Launched, scenario: Scenario) -> Task:
+    def plan(self, launched: Launched, scenario: str) -> Task:
         """Return the work of a launch in a scenario, in the foreground or in the background."""
         launch = launched.launch
         seconds: float = getattr(self.times[launch.scheduled].seconds, scenario)
@@ -170,7 +145,8 @@ class _Step:
         memory = launched.bytes / self.rates.hardware.bandwidth / BANDWIDTH[self.rates.kind][1]
         return Task(compute=seconds, memory=min(memory, seconds))
 
-    def _describe(self, launched: Launched, schedules: Mapping[Scenario, Schedule]) -> TimedLaunch:
+    def describe(self, launched: Launched, schedules: Mapping[str, Schedule]) -> TimedLaunch:
+        """Return a launch with the time that it adds to the program, from its schedule in each scenario."""
         scheduled = launched.launch.scheduled
         time = self.times[scheduled]
         total = Estimate(*(schedules[one].busy[scheduled] + schedules[one].exposed[scheduled] for one in SCENARIOS))
@@ -179,28 +155,19 @@ class _Step:
         floor = self.rates.floor * runs
         own = Estimate(*(max(getattr(total, one) - getattr(floor, one), 0.0) for one in SCENARIOS))
         own = _limit(own, is_async=launched.launch.is_async or scheduled in self.collectives)
-        kind, limit = self._name_kind(launched, time)
+        kind, limit = time.kind, time.limit
+        if scheduled in self.collectives:
+            kind, limit = "exposed collectives", "interconnect"
+        elif launched.launch.is_async:
+            kind, limit = "exposed copies", MEMORY
         overhead = floor + self.rates.gap * runs
         return TimedLaunch(launched, kind, limit, own, overhead, likely.hidden[scheduled], time.methods)
-
-    def _name_kind(self, launched: Launched, time: LaunchTime) -> tuple[str, str]:
-        if launched.launch.scheduled in self.collectives:
-            return "exposed collectives", "interconnect"
-        if launched.launch.is_async:
-            return "exposed copies", MEMORY
-        if time.kind == "other kernels":
-            return ("vector work" if time.limit == "vector units" else "memory-bound"), time.limit
-        return time.kind, time.limit
 
 
 def find_done(module: Module, start: Instruction) -> Instruction | None:
     """Return the instruction that waits for an asynchronous start, also after updates, or None."""
-    step = start
-    while True:
-        user = next((user for user in module.users(step) if user.opcode.endswith(("-done", "-update"))), None)
-        if user is None or user.opcode.endswith("-done"):
-            return user
-        step = user
+    user = next((user for user in module.users(start) if user.opcode.endswith(("-done", "-update"))), None)
+    return find_done(module, user) if user and user.opcode.endswith("-update") else user
 
 
 def _limit(estimate: Estimate, *, is_async: bool) -> Estimate:

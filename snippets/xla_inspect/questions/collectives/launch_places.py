@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def list_launch_places(capture: Capture, launches: Iterable[Launched]) -> Iterator[tuple[str, str]]:
-    """Yield the line of each launch, as in `model.py:12`, and its source text; both are empty without a known line.
-
-    Args:
-        capture: The capture.
-        launches: Launches of its optimized module.
-    """
+    """Yield the line of each launch, as in `model.py:12`, and its source text; both are empty without a known line."""
     exchanges = find_exchanges(capture.program, capture, {}).exchanges if list_collectives(capture.module) else ()
     # A collective that the compiler combined from several belongs to the lines of all of them.
     combined = {one.name: (one.where, one.places[0].text) for one in exchanges if one.places}

@@ -99,8 +99,8 @@ def tell_times(times: TimeChange, heads: tuple[str, ...]) -> Iterator[Part]:
     slower = max((line for line in times.lines if line.change > 0), key=lambda line: line.change, default=None)
     most = ""
     if slower:
-        overlap = f"; this {NOISE}, too" if slower.is_noise and step.is_noise else ""
-        overlap = f"; this {NOISE}, since its ranges overlap" if slower.is_noise and not step.is_noise else overlap
+        reason = ", too" if step.is_noise else ", since its ranges overlap"
+        overlap = f"; this {NOISE}{reason}" if slower.is_noise else ""
         most = (
             f" The line that got slower the most: {_name(slower)}, {format_seconds(slower.left.likely)} -> "
             f"{format_seconds(slower.right.likely)}{overlap}."

@@ -73,28 +73,16 @@ class Search:
 
     def _list_candidates(self) -> list[Key]:
         """Return the plans that differ from a compiled one in one choice, without choices that cannot work."""
-        neighbors: dict[Key, None] = {}
-        for key in self.known or self.plans:
-            for at, several in enumerate(self.choices.values()):
-                for number in range(len(several)):
-                    neighbor = (*key[:at], number, *key[at + 1 :])
-                    if neighbor not in self.plans and not self._is_hopeless(neighbor):
-                        neighbors[neighbor] = None
-        return [key for key in [*neighbors][:_MOST_KEYS] if self._is_worth_a_compile(key)]
-
-    def _is_hopeless(self, key: Key) -> bool:
-        """Return whether a plan has a choice that changes nothing, or that failed repeatedly and never worked."""
-        return any(
-            number
-            and (
-                (at, number) in self.useless
-                or (
-                    self.failure_counts[at, number] >= _MOST_FAILURES
-                    and not any(one[at] == number for one in self.known)
-                )
-            )
-            for at, number in enumerate(key)
-        )
+        failures = {choice for choice, count in self.failure_counts.items() if count >= _MOST_FAILURES}
+        hopeless = self.useless | failures.difference(*map(enumerate, self.known))
+        neighbors = {
+            (*key[:at], number, *key[at + 1 :]): None
+            for key in self.known or self.plans
+            for at, several in enumerate(self.choices.values())
+            for number in range(len(several))
+        }
+        keys = [key for key in neighbors if key not in self.plans and hopeless.isdisjoint(enumerate(key))]
+        return [key for key in keys[:_MOST_KEYS] if self._is_worth_a_compile(key)]
 
     def _is_worth_a_compile(self, key: Key) -> bool:
         """Return True if a plan should be compiled; otherwise, record the reason as its failure."""
@@ -118,9 +106,8 @@ class Search:
         """Return the most promising plan, and whether it may be better than the best one."""
         mean, spread = predict(self.choices, self.known, keys, 1)
         score = mean - spread
-        best = min(
-            (math.log(plan.seconds) for plan in self.plans.values() if plan.fits and plan.seconds), default=math.inf
-        )
+        times = (plan.seconds for plan in self.plans.values() if plan.fits and plan.seconds)
+        best = math.log(min(times, default=math.inf))
         if self.available:
             rest, unsure = predict(self.choices, self.known, keys, 0)
             needed = np.array([self.arguments[key] for key in keys]) + np.exp(rest - unsure / 2)
@@ -131,8 +118,7 @@ class Search:
 
     def _compile(self, key: Key) -> None:
         try:
-            trial = make_trial(self.subject, self._choose_all(key))
-            capture = trial.capture(self.target)
+            capture = make_trial(self.subject, self._choose_all(key)).capture(self.target)
         except Exception as error:  # noqa: BLE001 - as above
             self._fail(key, error)
         else:
@@ -140,8 +126,7 @@ class Search:
 
     def record(self, key: Key, capture: Capture) -> None:
         """Record the memory and the time of a compiled plan, or the compiler's reason to reject it."""
-        if key not in self.arguments:
-            self._is_worth_a_compile(key)
+        self._is_worth_a_compile(key)
         use, estimate = explain_memory(capture, ""), estimate_time(capture)
         if capture.error and not (use.fits is False and use.needed_bytes):
             self._fail(key, InspectError(tell_failure(capture)))
@@ -208,36 +193,31 @@ def search_plans(  # noqa: PLR0913 - what is searched, and how far
     minutes: float,
     command_words: str = "",
 ) -> StepPlan:
-    """Search for the best plans of a program on a target, within a budget.
+    """Search for the best plans of a program, within some minutes of processor time.
 
-    Args:
-        subject: The program.
-        target: The target with its grid.
-        kinds: The kinds of changes to try.
-        own: Values to try for parameters of the program, by name.
-        minutes: The budget in minutes of processor time.
-        command_words: The subject and options, as on the command line.
+    The plans combine kinds of changes, and the program's own values for its parameters, by name.
     """
     # A GPU's compiler writes its own estimates of time only if it is asked to.
     options = {**subject.options, **list_options(target)}
     subject = Subject(subject.name, subject.call, options=options, lines_of=subject.lines_of)
     start = count_seconds()
-    base = make_trial(subject, list_meshes(subject, target)[:1])
     # The program as it is written has to compile, up to its memory, so its errors are raised.
-    capture = base.capture(target)
+    capture = make_trial(subject, list_meshes(subject, target)[:1]).capture(target)
     choices = list_choices(subject, target, kinds, capture, own)
     search = Search(subject, target, choices)
     search.record((0,) * len(choices), capture)
     ending = search.run(start, start + 60 * minutes)
     results = [plan for plan in search.plans.values() if plan.failure != REPEATED]
+    # Of equally fast plans, the one with the shortest change is the first.
+    results.sort(key=lambda plan: (math.inf if plan.seconds is None else plan.seconds, len(plan.change)))
     return StepPlan(
         program=subject.name,
         asked=command_words,
         target=target,
         available_bytes=search.available,
         written=search.plans[(0,) * len(choices)],
-        plans=tuple(sorted((plan for plan in results if not plan.failure and plan.seconds is not None), key=_rank)),
-        failures=tuple(sorted((plan for plan in results if plan.failure), key=_rank)),
+        plans=tuple(plan for plan in results if not plan.failure and plan.seconds is not None),
+        failures=tuple(plan for plan in results if plan.failure),
         tried={kind: len(several) for kind, several in choices.items() if len(several) > 1},
         absent=tuple(kind for kind in kinds if len(choices.get(kind, ())) < 2 and kind != "parameter"),  # noqa: PLR2004
         possible=search.possible,
@@ -249,11 +229,6 @@ def search_plans(  # noqa: PLR0913 - what is searched, and how far
 def count_seconds() -> float:
     """Return the seconds of processor time that this process and its ended child processes have used."""
     return sum(os.times()[:4])
-
-
-def _rank(plan: Plan) -> tuple[float, int]:
-    """Return the sort key of a plan: its time, and of equally fast ones the length of the change."""
-    return math.inf if plan.seconds is None else plan.seconds, len(plan.change)
 
 
 def _tell(plan: Plan) -> str:

@@ -93,12 +93,10 @@ def _list_failures(answer: StepPlan) -> Iterator[tuple[str, str, str]]:
     """Yield each reason for which plans cannot be used, after their number and before the shortest of them."""
     reasons: dict[str, list[Plan]] = {}
     for plan in answer.failures:
-        reasons.setdefault(plan.failure, []).append(plan)
-    for reason, plans in [*reasons.items()][:_ROWS]:
+        is_shown = plan.failure in reasons or len(reasons) < _ROWS
+        reasons.setdefault(plan.failure if is_shown else "other reasons, or more memory", []).append(plan)
+    for reason, plans in reasons.items():
         yield str(len(plans)), reason, min((plan.change for plan in plans), key=len)
-    rest = [plan for plans in [*reasons.values()][_ROWS:] for plan in plans]
-    if rest:
-        yield str(len(rest)), "other reasons, or more memory", min((plan.change for plan in rest), key=len)
 
 
 def _advise(answer: StepPlan, best: Plan) -> Iterator[Hint]:

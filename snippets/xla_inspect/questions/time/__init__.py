@@ -6,10 +6,9 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.questions.time.finding import NO_CPU, TimeEstimate, estimate_time, time_lines
-    from xla_inspect.questions.time.line_limit import USUAL_LINES
     from xla_inspect.questions.time.options import time
     from xla_inspect.questions.time.rendering import NOT_MODELLED
 else:
     __getattr__ = lazy_names(__name__)
 
-__all__ = ["NOT_MODELLED", "NO_CPU", "USUAL_LINES", "TimeEstimate", "estimate_time", "time", "time_lines"]
+__all__ = ["NOT_MODELLED", "NO_CPU", "TimeEstimate", "estimate_time", "time", "time_lines"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-import time
+import timeit
 from contextlib import suppress
+from functools import reduce
 from os import cpu_count
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ def read_cpu() -> DeviceRates | None:
     path = _find_file()
     with suppress(OSError, ValueError, KeyError, TypeError):
         if path is not None:
-            return make_cpu_rates(**json.loads((store.read_stored(path) or b"").decode())["rates"])
+            return make_cpu_rates(**json.loads(store.read_stored(path) or b"")["rates"])
     return None
 
 
@@ -38,21 +39,16 @@ def measure_cpu() -> DeviceRates:
     import jax.numpy as jnp
 
     device = jax.devices("cpu")[0]
-
-    def put(shape: tuple[int, ...]) -> Any:  # noqa: ANN401 - an array of JAX
-        return jax.device_put(jnp.ones(shape, jnp.float32), device)
-
-    square, words, one = put((_SIZE, _SIZE)), put((_WORDS,)), put((8,))
+    square, words, one = (jnp.ones(shape, jnp.float32, device=device) for shape in ((_SIZE, _SIZE), (_WORDS,), (8,)))
     product = _time(jax.jit(lambda x: x @ x), square)
     added = _time(jax.jit(lambda x: x + 1.0), words)
-    # Sixteen multiplications and additions for each number take longer than its traffic.
-    repeated = _time(jax.jit(lambda x: _repeat(x, 64)), words)
-    launch = _time(jax.jit(lambda x: x + 1.0), one)
+    # Sixty-four multiplications and additions for each number take longer than its traffic.
+    repeated = _time(jax.jit(lambda x: reduce(lambda y, _: y * 0.5 + 1.0, range(64), x)), words)
     rates: dict[str, Any] = {
         "bandwidth": 2 * 4 * _WORDS / added,
         "products": dict.fromkeys(("f32", "bf16"), 2 * _SIZE**3 / product),
         "elements": 2 * 64 * _WORDS / max(repeated, added),
-        "launch": launch,
+        "launch": _time(jax.jit(lambda x: x + 1.0), one),
     }
     path = _find_file()
     if path is not None:
@@ -61,21 +57,9 @@ def measure_cpu() -> DeviceRates:
     return make_cpu_rates(**rates)
 
 
-def _repeat(x: Any, times: int) -> Any:  # noqa: ANN401 - an array of JAX
-    for _ in range(times):
-        x = x * 0.5 + 1.0
-    return x
-
-
 def _time(function: Callable[[Any], Any], argument: Any) -> float:  # noqa: ANN401 - an array of JAX
-    """Return the shortest time of several runs after a first one, which compiles."""
-    function(argument).block_until_ready()
-    seconds = []
-    for _ in range(_RUNS):
-        start = time.perf_counter()
-        function(argument).block_until_ready()
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+    """Return the shortest time of several runs, of which the first one compiles."""
+    return min(timeit.repeat(lambda: function(argument).block_until_ready(), repeat=1 + _RUNS, number=1))
 
 
 def _find_file() -> Path | None:

@@ -15,13 +15,13 @@ from xla_inspect.analysis.estimates import (
     list_options,
     time_step,
 )
-from xla_inspect.answers import Answer
+from xla_inspect.answers import Answer, sum_lines
 from xla_inspect.questions.collectives import list_launch_places
-from xla_inspect.questions.time.line_limit import USUAL_LINES
+from xla_inspect.questions.kernels import USUAL_ROWS
 from xla_inspect.targets import find_entry, lane
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from xla_inspect.analysis.estimates import DeviceRates, StepTime, TimedLaunch
     from xla_inspect.answers import Part
@@ -32,9 +32,6 @@ NO_CPU = (
     "`xla-inspect time SUBJECT --target cpu --calibrate` measures them on this machine in about a minute."
 )
 """The explanation of a missing estimate for a CPU."""
-
-REDUNDANT = "The utilization exceeds 100%, because the compiler removed matmuls, such as those that a program repeats."
-"""The explanation of a utilization that no device could reach."""
 
 
 @dataclass(frozen=True)
@@ -116,54 +113,44 @@ class TimeEstimate(RangedTime, Answer):
 
 
 def estimate_time(
-    capture: Capture, command_words: str = "", *, rows: int = USUAL_LINES, rates: DeviceRates | None = None
+    capture: Capture, command_words: str = "", *, rows: int = USUAL_ROWS, rates: DeviceRates | None = None
 ) -> TimeEstimate:
-    """Return the estimated time of a capture's program.
+    """Return the estimated time of a capture's program, and of its lines, of which `rows` are shown.
 
-    Args:
-        capture: The program's capture. A GPU's capture has the compiler's own estimates if it was compiled with them.
-        command_words: The subject and options, as on the command line.
-        rows: The number of lines to show.
-        rates: The measured rates of a CPU.
+    A GPU's capture has the compiler's own estimates if it was compiled with them. A CPU needs its measured rates.
     """
     rates = rates or find_rates(capture.target)
     stage = find_stage(capture)
-    absence = _explain_absence(capture, rates, stage)
-    if absence or rates is None:
-        return TimeEstimate(
-            program=capture.program,
-            asked=command_words,
-            target=capture.target,
-            absence=absence,
-            shown=rows,
-            error=tell_failure(capture),
-            stage=stage,
-        )
-    step = time_step(capture, rates)
-    seconds = step.seconds
-    work = count_model_work(capture, rates.hardware) if stage.is_final else None
-    unknown = work.unknown if work else ()
-    utilization = work.peak_seconds / seconds.likely if work and work.peak_seconds and seconds.likely else None
-    return TimeEstimate(
+    answer = TimeEstimate(
         program=capture.program,
         asked=command_words,
         target=capture.target,
+        absence=_explain_absence(capture, rates, stage),
+        shown=rows,
+        error=tell_failure(capture),
+        stage=stage,
+    )
+    if answer.absence or rates is None:
+        return answer
+    step = time_step(capture, rates)
+    seconds = step.seconds
+    work = count_model_work(capture, rates.hardware) if stage.is_final else None
+    utilization = work.peak_seconds / seconds.likely if work and work.peak_seconds and seconds.likely else None
+    return replace(
+        answer,
         seconds=seconds.likely,
         low_seconds=seconds.low,
         high_seconds=seconds.high,
         lines=time_lines(capture, step),
-        kinds=tuple(_list_kinds(step)),
+        kinds=_list_kinds(step),
         model_flops=work.flops if work else None,
         recomputed_flops=work.recomputed if work else None,
         hardware_flops=float(
             sum(one.launched.work.products.total() * (one.launched.launch.runs or 1) for one in step.launches)
         ),
         utilization=utilization,
-        notes=(*_list_notes(capture, step, rates, unknown), *([REDUNDANT] if utilization and utilization > 1 else [])),
+        notes=tuple(_list_notes(capture, step, rates, work.unknown if work else (), utilization or 0.0)),
         sources=tuple(filter(None, rates.sources)),
-        shown=rows,
-        error=tell_failure(capture),
-        stage=stage,
     )
 
 
@@ -185,7 +172,9 @@ def _explain_absence(capture: Capture, rates: DeviceRates | None, stage: Stage) 
     return "" if capture.after else "There is no optimized module."
 
 
-def _list_notes(capture: Capture, step: StepTime, rates: DeviceRates, unknown: Sequence[str]) -> Iterator[str]:
+def _list_notes(
+    capture: Capture, step: StepTime, rates: DeviceRates, unknown: Sequence[str], utilization: float
+) -> Iterator[str]:
     """Yield sentences about figures that the estimate lacks."""
     if not step.has_figures and rates.kind != "cpu":
         reason = "the module has no estimated_cycles"
@@ -209,40 +198,40 @@ def _list_notes(capture: Capture, step: StepTime, rates: DeviceRates, unknown: S
     branching = {one.name for one in capture.module.walk() if one.opcode == "conditional"}
     if any(not branching.isdisjoint(one.launched.launch.within) for one in step.launches):
         yield "For each conditional, only the longest branch counts."
+    if utilization > 1:
+        reason = "the compiler removed matmuls, such as those that a program repeats"
+        yield f"The utilization exceeds 100%, because {reason}."
 
 
 def time_lines(capture: Capture, step: StepTime) -> tuple[TimeShare, ...]:
     """Return the estimated time of each line of Python, the longest first."""
-    by_line: dict[tuple[str, str], list[TimedLaunch]] = {}
     places = list_launch_places(capture, (one.launched for one in step.launches))
-    for one, place in zip(step.launches, places, strict=True):
-        by_line.setdefault(place, []).append(one)
-    shares = [
-        _share(*place, launches, sum((one.total for one in launches), Estimate()))
-        for place, launches in by_line.items()
-    ]
+    return _sum_shares((place, one, one.total) for place, one in zip(places, step.launches, strict=True))
+
+
+def _list_kinds(step: StepTime) -> tuple[TimeShare, ...]:
+    kinds = [(("", one.kind), one, one.seconds) for one in step.launches]
+    kinds += [(("", LAUNCHES), one, one.overhead) for one in step.launches if one.overhead.high]
+    return tuple(
+        replace(share, kind=LAUNCHES, limit="launch", hidden_seconds=0.0) if share.text == LAUNCHES else share
+        for share in _sum_shares(kinds)
+        if share.high_seconds
+    )
+
+
+def _sum_shares(parts: Iterable[tuple[tuple[str, str], TimedLaunch, Estimate]]) -> tuple[TimeShare, ...]:
+    """Return the sums of parts of launches with the same place and text, the longest first."""
+    groups: dict[tuple[str, str], list[tuple[TimedLaunch, Estimate]]] = {}
+    for place, launch, seconds in parts:
+        groups.setdefault(place, []).append((launch, seconds))
+    shares = []
+    for (where, text), group in groups.items():
+        launches = [launch for launch, _ in group]
+        total = sum((seconds for _, seconds in group), Estimate())
+        kind, limit = (
+            sum_lines(("", getattr(one, name), one.total.likely) for one in launches)[0].text
+            for name in ("kind", "limit")
+        )
+        hidden = sum(one.hidden for one in launches)
+        shares.append(TimeShare(where, text, kind, limit, len(group), total.likely, total.low, total.high, hidden))
     return tuple(sorted(shares, key=lambda share: -share.seconds))
-
-
-def _list_kinds(step: StepTime) -> Iterator[TimeShare]:
-    for kind, seconds in step.kinds.items():
-        if kind == LAUNCHES:
-            share = _share("", kind, [one for one in step.launches if one.overhead.high], seconds)
-            yield replace(share, kind=kind, limit="launch", hidden_seconds=0.0)
-        else:
-            yield _share("", kind, [one for one in step.launches if one.kind == kind], seconds)
-
-
-def _share(where: str, text: str, launches: Sequence[TimedLaunch], seconds: Estimate) -> TimeShare:
-    kind, limit = (_find_largest(launches, name) for name in ("kind", "limit"))
-    hidden = sum(one.hidden for one in launches)
-    return TimeShare(where, text, kind, limit, len(launches), seconds.likely, seconds.low, seconds.high, hidden)
-
-
-def _find_largest(launches: Sequence[TimedLaunch], name: str) -> str:
-    """Return the value of the attribute `name`, `kind` or `limit`, whose launches take the most time together."""
-    totals: dict[str, float] = {}
-    for one in launches:
-        value: str = getattr(one, name)
-        totals[value] = totals.get(value, 0.0) + one.total.likely
-    return max(totals, key=lambda value: totals[value], default="")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import subject as subjects
 from xla_inspect.analysis.estimates import list_options
 from xla_inspect.questions import time as package
+from xla_inspect.questions.kernels import USUAL_ROWS
 from xla_inspect.targets import lane
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rows",
         metavar="N",
         type=int,
-        default=package.USUAL_LINES,
+        default=USUAL_ROWS,
         help="the number of lines to show (default: %(default)s)",
     )
     group.add_argument(
@@ -49,17 +50,17 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
             capture,
             subjects.write_subject(options, target) if subject.call else "",
             rows=max(options.rows, 0),
-            rates=find_cpu(options.calibrate) if lane(target) == "cpu" else None,
+            rates=find_cpu(target, calibrate=options.calibrate),
         )
 
     yield from subjects.answer_each(subject, targets, answer)
 
 
-def find_cpu(calibrate: bool) -> DeviceRates | None:  # noqa: FBT001 - as on the command line
-    """Return the measured rates of this machine's CPU, or None if they are unknown and must not be measured."""
+def find_cpu(target: str, *, calibrate: bool) -> DeviceRates | None:
+    """Return the measured rates of the target `cpu`, or None if they are unknown and must not be measured."""
     from xla_inspect.questions.time.cpu_rates import measure_cpu, read_cpu
 
-    return measure_cpu() if calibrate else read_cpu()
+    return None if lane(target) != "cpu" else measure_cpu() if calibrate else read_cpu()
 
 
 def time(
@@ -90,4 +91,4 @@ def time(
     if not isinstance(fn, Capture) and (extra := list_options(target)):
         arguments["options"] = {**extra, **(arguments.get("options") or {})}
     capture = subjects.take_capture(fn, target, example_args, arguments, lines_of)
-    return package.estimate_time(capture, rates=find_cpu(calibrate) if lane(capture.target) == "cpu" else None)
+    return package.estimate_time(capture, rates=find_cpu(capture.target, calibrate=calibrate))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xla_inspect.answers import Part
-    from xla_inspect.questions.time.finding import TimeEstimate, TimeShare
+    from xla_inspect.questions.time.finding import TimeEstimate
 
 NOT_MODELLED = (
     "These times are estimates by cost models, not measurements. They leave out input from the host, writing "
@@ -51,11 +51,20 @@ def render(answer: TimeEstimate) -> Iterator[Part]:
     yield _say_all(answer)
     total = answer.seconds
     if answer.lines:
-        rows = tuple(_list_row(share, total) for share in answer.lines[: answer.shown])
+        rows = tuple(
+            (
+                format_seconds(share.seconds),
+                format_share(share.seconds / total),
+                share.limit,
+                share.kind,
+                name_line(share.where, share.text),
+            )
+            for share in answer.lines[: answer.shown]
+        )
         more = len(answer.lines) - len(rows)
         name = "By line of Python" + (f" (the {len(rows)} longest of {len(answer.lines)})" if more > 0 else "")
         yield Table(("time", "share", "bound by", "kind", "line"), rows, (0, 1), name)
-    rows = tuple(
+    kinds = tuple(
         (
             format_seconds(share.seconds),
             format_share(share.seconds / total),
@@ -66,7 +75,7 @@ def render(answer: TimeEstimate) -> Iterator[Part]:
         )
         for share in answer.kinds
     )
-    yield Table(("time", "share", "range", "bound by", "launches", "kind"), rows, (0, 1, 4), "By kind of work")
+    yield Table(("time", "share", "range", "bound by", "launches", "kind"), kinds, (0, 1, 4), "By kind of work")
     yield from _explain(answer)
     yield from answer.notes
     if hidden := sum(share.hidden_seconds for share in answer.kinds):
@@ -110,16 +119,6 @@ def _explain(answer: TimeEstimate) -> Iterator[str]:
             "A number such as +2 after a line counts other lines whose collectives the compiler combined with its own."
         )
     yield from filter(None, [" ".join(columns)])
-
-
-def _list_row(share: TimeShare, total: float) -> tuple[str, ...]:
-    return (
-        format_seconds(share.seconds),
-        format_share(share.seconds / total),
-        share.limit,
-        share.kind,
-        name_line(share.where, share.text),
-    )
 
 
 def _advise(answer: TimeEstimate) -> Iterator[Hint]:

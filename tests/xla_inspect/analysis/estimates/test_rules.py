@@ -14,10 +14,10 @@ from jax.sharding import PartitionSpec as P
 from xla_inspect import capture, time
 from xla_inspect.analysis import Collective, list_collectives
 from xla_inspect.analysis.estimates import Estimate, count_model_work, find_rates, time_step
-from xla_inspect.analysis.estimates.call_work import UNMASKED, estimate_call
 from xla_inspect.analysis.estimates.collective_time import HOP, LINK_SHARES, START, name_links, time_collective
 from xla_inspect.analysis.estimates.device_rates import GPU_LOAD
 from xla_inspect.analysis.estimates.launch_time import BANDWIDTH, CONVOLUTION, FEW_CHANNELS, HUGE, SCATTER, STRIDED
+from xla_inspect.analysis.estimates.model_flops import UNMASKED, estimate_call
 from xla_inspect.hlo import parse_module
 from xla_inspect.targets import find_hardware
 
