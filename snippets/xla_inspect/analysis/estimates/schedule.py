@@ -67,8 +67,17 @@ class _Transfer(NamedTuple):
 class _Run:
     """The time within one run of a computation, with the transfers that nothing waited for yet."""
 
-    def __init__(self, count: Count, tasks: Mapping[Instruction, Task], schedule: Schedule, runs: float) -> None:
+    def __init__(
+        self,
+        count: Count,
+        tasks: Mapping[Instruction, Task],
+        schedule: Schedule,
+        runs: float,
+        branches: dict[str, float],
+    ) -> None:
         self.count, self.tasks, self.schedule, self.runs, self.now = count, tasks, schedule, runs, 0.0
+        # The seconds of each branch, without which nested conditionals would be walked twice for each level.
+        self.branches = branches
         self.free: dict[str, float] = defaultdict(float)
         self.transfers: dict[Instruction, _Transfer] = {}
         self.work: list[tuple[float, float]] = []
@@ -122,19 +131,29 @@ class _Run:
 
     def call(self, instruction: Instruction) -> float:
         """Add the time of the computations that an instruction runs, and return their seconds in one run of it."""
-        count, tasks, module = self.count, self.tasks, self.count.module
+        count, module = self.count, self.count.module
         if instruction.opcode == "conditional":
             branches = map(module.computation, dict.fromkeys(instruction.called))
-            longest = max(branches, key=lambda branch: _Run(count, tasks, Schedule(), 1).walk(branch), default=None)
-            return _Run(count, tasks, self.schedule, self.runs).walk(longest) if longest else 0.0
+            longest = max(branches, key=self.time_branch, default=None)
+            return self.make_inner(self.schedule, self.runs).walk(longest) if longest else 0.0
         seconds = 0.0
         for name in instruction.called:
             times = count.loops.count_calls(instruction, name)
             if times is None:
                 self.schedule.unknown.add(instruction.name)
-            inner = _Run(count, tasks, self.schedule, self.runs * (times or 1))
+            inner = self.make_inner(self.schedule, self.runs * (times or 1))
             seconds += (times or 1) * inner.walk(module.computation(name))
         return seconds
+
+    def time_branch(self, branch: Computation) -> float:
+        """Return the seconds of one run of a branch."""
+        if branch.name not in self.branches:
+            self.branches[branch.name] = self.make_inner(Schedule(), 1).walk(branch)
+        return self.branches[branch.name]
+
+    def make_inner(self, schedule: Schedule, runs: float) -> _Run:
+        """Return a run of another computation inside this one."""
+        return _Run(self.count, self.tasks, schedule, runs, self.branches)
 
 
 def walk_schedule(count: Count, tasks: Mapping[Instruction, Task]) -> Schedule:
@@ -144,5 +163,5 @@ def walk_schedule(count: Count, tasks: Mapping[Instruction, Task]) -> Schedule:
     of a conditional counts. The end of a computation waits for its asynchronous operations.
     """
     schedule = Schedule()
-    _Run(count, tasks, schedule, 1).walk(count.module.entry)
+    _Run(count, tasks, schedule, 1, {}).walk(count.module.entry)
     return schedule

@@ -78,6 +78,32 @@ def test_only_the_longest_branch_of_a_conditional_counts() -> None:
     assert walk(sine=Task(compute=1.0), work=Task(compute=2.0))[1] == {"work": 4 * 2.0}
 
 
+def test_forty_nested_conditionals_are_not_walked_twice_at_each_level() -> None:
+    levels = [
+        f"""%level{number} (p{number}: f32[8], c{number}: pred[]) -> f32[8] {{
+  %p{number} = f32[8]{{0}} parameter(0)
+  %c{number} = pred[] parameter(1)
+  %work{number} = f32[8]{{0}} tanh(%p{number})
+  ROOT %next{number} = f32[8]{{0}} conditional(%c{number}, %work{number}, %work{number}), """
+        f"""true_computation=%level{number + 1}, false_computation=%end
+}}
+"""
+        for number in reversed(range(40))
+    ]
+    text = "".join(
+        [
+            "HloModule m, is_scheduled=true\n",
+            "%end (e: f32[8]) -> f32[8] {\n  ROOT %e = f32[8]{0} parameter(0)\n}\n",
+            "%level40 (d: f32[8]) -> f32[8] {\n  ROOT %d = f32[8]{0} parameter(0)\n}\n",
+            *levels[:-1],
+            f"ENTRY {levels[-1]}",
+        ]
+    )
+    module = parse_module(text)
+    tasks = {one: Task(compute=1.0) for one in module.walk() if one.opcode == "tanh"}
+    assert sum(walk_schedule(Count(module), tasks).busy.values()) == 40.0
+
+
 def test_one_transfer_after_the_other_uses_the_links_but_a_copy_does_not_wait_for_them() -> None:
     both = {"first": background(4.0, "first_done"), "second": background(3.0, "second_done")}
     assert walk(**both)[2] == {"first": 4.0, "second": 3.0}
