@@ -14,8 +14,11 @@ def check_output(path: Path, *, force: bool) -> None:
     """Raise an error unless a file may be written; nothing is written.
 
     Raises:
-        InspectError: The file exists and must not be overwritten, or its folder does not exist.
+        InspectError: The file is a folder or exists and must not be overwritten, or its folder does not exist.
     """
+    if path.is_dir():
+        message = f"cannot write {path}: it is a folder; pass a file"
+        raise InspectError(message)
     if path.exists() and not force:
         message = f"{path} already exists; pass another file, or --force to overwrite it"
         raise InspectError(message)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from xla_inspect.analysis import close_brackets
 from xla_inspect.budgets.bound import read_amount
 from xla_inspect.budgets.program_numbers import ProgramNumbers
+from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.questions.numbers import (
     WAYS,
@@ -66,6 +66,9 @@ class ResultAssertions(ProgramNumbers):
         self.begin()
         options = {"ulps": ulp, "relative": relative, "absolute": absolute}
         limits = {name: read_amount(limit, "", name) for name, limit in options.items() if limit is not None}
+        if not (isinstance(other, str | ProgramNumbers) or callable(other)):
+            message = f"other has the type {type(other).__name__}; pass a function, eager, x64, a program or a target"
+            raise InspectError(message)
         if isinstance(other, str) and other not in WAYS:
             other = ProgramNumbers(self.subject, self.subject.name_target(other))
         if isinstance(other, ProgramNumbers):
@@ -81,7 +84,7 @@ class ResultAssertions(ProgramNumbers):
         if wrong:
             rows = [f"    {self._name_output(number)}: {text}" for number, text in [*wrong.items()][:_ROWS]]
             for program in (self, other) if isinstance(other, ProgramNumbers) else (self,):
-                changes = _run_passes(program, [*wrong], inputs, seed, rows=_ROWS)
+                changes = _run_passes(program, [*wrong], _ROWS, inputs=inputs, seed=seed)
                 rows += [f"  The passes of {program.name}:", *self._tell_passes(changes, [*wrong])]
             count = f"{plural(len(wrong), 'output')} of {len(differences)}"
             sentence = f"{self.name} does not compute the same numbers as {name} ({count})"
@@ -111,13 +114,14 @@ class ResultAssertions(ProgramNumbers):
         self.begin()
         least = read_amount(more_than, "", "more_than")
         outputs = None if output == "" else find_outputs(self.capture, output)
-        changes = _run_passes(self, outputs, inputs, seed, rows=0)
-        excess = [step for step in changes.steps if not least or _find_size(step.difference) > least]
+        changes = _run_passes(self, outputs, 0, inputs=inputs, seed=seed)
+        differences = [step.difference for step in changes.steps]
+        excess = [one for one in differences if not least or one.nonfinite or one.relative > least]
         if not excess and changes.ran and not changes.missed and not changes.absence:
             return True
         chosen = f"the output {output}" if outputs else "an output"
         if excess:
-            changes = _run_passes(self, outputs, inputs, seed, rows=_ROWS)
+            changes = _run_passes(self, outputs, _ROWS, inputs=inputs, seed=seed)
             passes = plural(len(excess), "pass", "passes")
             size = f"by a relative error of more than {least:g}" if least else "in some bits"
             verb = "changes" if len(excess) == 1 else "change"
@@ -153,40 +157,20 @@ class ResultAssertions(ProgramNumbers):
 def _run_passes(
     program: ProgramNumbers,
     outputs: Sequence[int] | None,
-    inputs: Any,  # noqa: ANN401 - as in `same_numbers_as`
-    seed: int,
-    *,
     rows: int,
+    **source: Any,  # noqa: ANN401 - the inputs and the seed, as in `same_numbers_as`
 ) -> NumberChanges:
     """Return the changes by the passes; with rows, also the instructions of the largest changes, and tried options."""
-    return compare_numbers(
-        program.subject,
-        program.capture.target,
-        inputs=inputs,
-        seed=seed,
-        rows=rows,
-        against=["none"],
-        tried=rows > 0 and program.subject.call is not None,
-        outputs=outputs,
-    )
+    subject, target, tried = program.subject, program.capture.target, rows > 0 and program.subject.call is not None
+    return compare_numbers(subject, target, rows=rows, against=["none"], tried=tried, outputs=outputs, **source)
 
 
 def _tell_excess(difference: ArrayDifference | None, limits: Mapping[str, float]) -> str:
     """Return the sizes of a difference that exceeds a limit, and the limits, or an empty string."""
-    if difference is None:
-        return ""
-    sizes = {"ulps": difference.ulps, "absolute": difference.absolute, "relative": _find_size(difference)}
-    if not difference.nonfinite and all(sizes[name] <= limit for name, limit in limits.items()):
+    if not difference or (not difference.nonfinite and all(getattr(difference, key) <= limits[key] for key in limits)):
         return ""
     required = ", ".join(f"{_UNITS[name]} <= {limit:g}" for name, limit in limits.items())
     return f"{_show_sizes(difference)}; required: {required}"
-
-
-def _find_size(difference: ArrayDifference) -> float:
-    """Return the relative size of a difference, which is infinite for a new NaN."""
-    if difference.nonfinite:
-        return math.inf
-    return difference.relative
 
 
 def _show_sizes(difference: ArrayDifference) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         take_evaluator,
         write_runnable,
     )
+    from xla_inspect.evaluation.known_values import hash_bits
     from xla_inspect.evaluation.matrix_units import FACTOR_BITS
 else:
     __getattr__ = lazy_names(__name__)
@@ -22,6 +23,7 @@ __all__ = [
     "MOST_DEVICES",
     "Evaluator",
     "Tiling",
+    "hash_bits",
     "read_tiling",
     "return_evaluator",
     "split_shardings",

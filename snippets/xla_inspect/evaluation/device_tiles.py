@@ -23,6 +23,7 @@ _MESH = re.compile(
 )
 _REPLICATED = re.compile(r"|\{(?:mesh\[[^\]]*\](?:, device_ids=\([\d,]+\))?, )?replicated\}")
 _SIZE, _DIMENSION = re.compile(r"'([^']*)'=(\d+)"), re.compile(r"\{([^}]*)\}")
+_ELEMENT = re.compile(r"\{(?:[^{}]|\{[^{}]*\})*\}")
 _AXIS = re.compile(r"'([^']*)'(?::\((\d+)\)(\d+))?")
 
 
@@ -54,12 +55,7 @@ class Tiling:
     def join(
         self, tiles: Sequence[np.ndarray[Any, Any]], shape: Sequence[int]
     ) -> tuple[np.ndarray[Any, Any], tuple[int, ...]]:
-        """Return the array of the tiles, without padding, and the devices whose copy of a tile differs from the first.
-
-        Args:
-            tiles: The tile of each device.
-            shape: The shape of the whole array.
-        """
+        """Return the array of a shape from its tiles, and the devices whose copy of a tile differs from the first."""
         if self.holder is not None:
             return tiles[self.holder], ()
         whole = np.empty(
@@ -110,30 +106,13 @@ def read_tiling(text: str, rank: int, devices: int, axes: Container[str] | None 
 
 
 def split_shardings(text: str, count: int) -> list[str]:
-    """Return the sharding of each element of a tuple; a text that is no tuple holds for all of its elements.
-
-    Args:
-        text: The sharding of the tuple, or of an array.
-        count: The number of elements.
-    """
-    inside, depth, begin, parts = text[1:-1].strip(), 0, 0, []
-    if not inside.startswith("{"):
-        return [text] * count
-    for at, character in enumerate(inside):
-        depth += (character == "{") - (character == "}")
-        if character == "{" and depth == 1:
-            begin = at
-        elif character == "}" and depth == 0:
-            parts.append(inside[begin : at + 1])
-    return parts
+    """Return the sharding of each of `count` elements of a tuple; a text that is no tuple holds for all of them."""
+    inside = text[1:-1].strip()
+    return _ELEMENT.findall(inside) if inside.startswith("{") else [text] * count
 
 
 def list_groups(text: str) -> str:
-    """Return the device groups of a collective as lists of devices if they are whole axes of a mesh, or else unchanged.
-
-    Args:
-        text: The groups, such as `mesh['a'=2,'b'=2] {'a'}`.
-    """
+    """Return device groups of whole axes, such as `mesh['a'=2,'b'=2] {'a'}`, as lists of devices, others unchanged."""
     mesh, _, used = text.rpartition(" ")
     if not mesh.startswith("mesh[") or ":(" in used:
         return text

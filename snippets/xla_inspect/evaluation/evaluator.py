@@ -7,23 +7,22 @@ import os
 import re
 import sys
 import tempfile
+import time
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 from xla_inspect.evaluation.array_file import read_arrays, write_arrays
 from xla_inspect.evaluation.plain_module import write_plain
+from xla_inspect.hlo import BITS
 from xla_inspect.process import RUN_MODULE, Child, Limits, explain_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
+    from xla_inspect.evaluation.known_values import Shards
     from xla_inspect.hlo import Module
-
-type Shards = list[list[np.ndarray[Any, Any]]]
-"""The arrays of each value by device."""
 
 MOST_DEVICES = 8
 """The largest number of devices that are simulated."""
@@ -53,11 +52,7 @@ EXPANDERS = (
     "dynamic_padder",
     "eigh_expander",
     "flatten-call-graph",
-    "float-normalization-f8e4m3",
-    "float-normalization-f8e4m3fn",
-    "float-normalization-f8e5m2",
-    "float-normalization-s4",
-    "float-normalization-u4",
+    *sorted(f"float-normalization-{dtype}" for dtype in BITS if dtype.startswith(("f4", "f8", "s4", "u4"))),
     "gather_simplifier",
     "layout-assignment",
     "map-inline",
@@ -69,6 +64,7 @@ EXPANDERS = (
     "scatter_simplifier",
     "select_and_scatter_expander",
     "stochastic_convert_decomposer",
+    "sub-byte-size-setter",
     "topk-decomposer",
     "triangular_solve_expander",
     "zero_sized_hlo_elimination",
@@ -93,10 +89,14 @@ def write_runnable(
     fusions = is_cpu and "fusion" in opcodes and "custom-call" not in opcodes
     text = write_plain(module, fusions=fusions, rounds_sums=rounds_sums, factor_bits=factor_bits)
     kinds = {instruction.fusion_kind for instruction in module.walk()} - {None} if fusions else set()
-    return text, ["copy-insertion", *["dot-library-rewriter"] * ("kCustom" in kinds)] if kinds else EXPANDERS
+    return text, [
+        "copy-insertion",
+        "sub-byte-size-setter",
+        *["dot-library-rewriter"] * ("kCustom" in kinds),
+    ] if kinds else EXPANDERS
 
 
-class Evaluator:
+class Evaluator(AbstractContextManager["Evaluator"]):
     """A process that runs modules one after another, and is started again after a crash.
 
     Each operation runs as a program of its own, unless an operation with the same operands ran before.
@@ -109,34 +109,26 @@ class Evaluator:
     def __init__(self, devices: int = 1, seconds: float = SECONDS) -> None:
         """Make the folder for the files; the process starts with the first module."""
         self.devices, self._seconds = devices, seconds
-        self._folder = tempfile.TemporaryDirectory(prefix="xla_inspect_")
+        self.folder = tempfile.TemporaryDirectory(prefix="xla_inspect_")
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self._child: Child | None = None
-
-    def __enter__(self) -> Self:
-        """Return the evaluator itself."""
-        return self
 
     def __exit__(self, *_: object) -> None:
         """End the process and remove the files."""
         if self._child is not None:
             self._child.end()
         self._errors.close()
-        self.remove_files()
-
-    def remove_files(self) -> None:
-        """Remove the files of the last module."""
-        self._folder.cleanup()
+        self.folder.cleanup()
 
     def run(
         self,
         module: Module,
-        arguments: Sequence[Sequence[np.ndarray[Any, Any]]],
+        arguments: Sequence[Shards],
         *,
         is_cpu: bool = False,
         rounds_sums: bool = True,
         factor_bits: int | None = None,
-    ) -> Shards:
+    ) -> list[Shards]:
         """Run a module, and return the arrays of each result by device.
 
         Args:
@@ -153,17 +145,14 @@ class Evaluator:
         text, passes = write_runnable(module, is_cpu=is_cpu, rounds_sums=rounds_sums, factor_bits=factor_bits)
         return self.run_text(text, arguments, passes)
 
-    def run_text(
-        self, text: str, arguments: Sequence[Sequence[np.ndarray[Any, Any]]], passes: Sequence[str] = EXPANDERS
-    ) -> Shards:
+    def run_text(self, text: str, arguments: Sequence[Shards], passes: Sequence[str] = EXPANDERS) -> list[Shards]:
         """Run a module that needs no rewriting, otherwise as `run`."""
         devices = len(arguments[0]) if arguments else self.devices
-        folder = Path(self._folder.name)
+        folder = Path(self.folder.name)
         folder.mkdir(mode=0o700, exist_ok=True)
         (folder / "module").write_text(text, encoding="utf-8")
         write_arrays(folder / "arguments", [shard for shards in arguments for shard in shards])
-        task = {"module": "module", "arguments": "arguments", "results": "results", "devices": devices}
-        answer = self._ask({**task, "passes": list(passes)})
+        answer = self._ask({"devices": devices, "passes": list(passes)})
         if "error" in answer:
             raise NotRunError(answer["error"].replace(":\n", ": ", 1).partition("\n")[0])
         arrays = read_arrays(folder / "results")
@@ -171,6 +160,7 @@ class Evaluator:
 
     def _ask(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """Send a task to the process, and return its answer, or an error that says why there is none."""
+        start = time.monotonic()
         if self._child is not None:
             self._child.restart_clock()
             if self._child.excess or self._child.process.poll() is not None:
@@ -183,7 +173,7 @@ class Evaluator:
             self._child = Child(
                 [sys.executable, "-P"],
                 RUN_MODULE,
-                ["xla_inspect.evaluation.module_worker", self._folder.name],
+                ["xla_inspect.evaluation.module_worker", self.folder.name],
                 variables={**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1", "XLA_FLAGS": flags},
                 errors=self._errors,
                 limits=Limits(seconds=self._seconds),
@@ -193,6 +183,9 @@ class Evaluator:
         if line := self._child.listen(self._seconds + _GRACE).strip():
             return dict(json.loads(line))
         code, excess, self._child = self._child.end(), self._child.excess, None
+        if excess and time.monotonic() - start < self._seconds:
+            # The process waited so long for a task that it was stopped just as this one arrived.
+            return self._ask(task)
         if excess:
             return {"error": f"it took more than {self._seconds:.0f} seconds"}
         # XLA writes the check that failed before it ends the process.
@@ -209,5 +202,5 @@ def take_evaluator(devices: int) -> Evaluator:
 
 def return_evaluator(evaluator: Evaluator) -> None:
     """Make an evaluator of `take_evaluator` available again, without its files, which a command could not remove."""
-    evaluator.remove_files()
+    evaluator.folder.cleanup()
     _IDLE[os.getpid(), evaluator.devices].append(evaluator)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xla_inspect.hlo import parse_shape
+from xla_inspect.evaluation.plain_lines import ORDER
+from xla_inspect.hlo import parse_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import numpy as np
+
+    from xla_inspect.hlo import Computation, Instruction, Module
 
 type Shards = Sequence[np.ndarray[Any, Any]]
 """The arrays of one value by device."""
@@ -20,33 +24,17 @@ type Shards = Sequence[np.ndarray[Any, Any]]
 MOST_BYTES = 1 << 28
 """The size of all values above which they are forgotten, and of a module's values above which it runs as a whole."""
 
-_START = re.compile(r"(ENTRY )?%(\S+) \{")
-_LINE = re.compile(r"  (ROOT )?%(\S+) = (.*?) ([a-z][\w-]*)\((.*)")
 _NAME = re.compile(r"%([\w.-]+)")
 _ARRAY = re.compile(r"\w+\[[\d,]*\]")
-# Nested tuples, tokens, arrays with a layout, and random numbers whose state is not in the module.
-_WHOLE = re.compile(r"\(.*\(|\btoken\[|\{| rng(?:-get-and-update-state)? ")
-# XLA chooses how to compute an operation by its constant operands. The other lines are those of `order_transposes`.
-_PART = re.compile(r" constant\(|^  %\S+\.(?:moved|zero|fill|count|zeros|bits|joined) = ")
-
-
-class _Line(NamedTuple):
-    """A line of a plain module, with names without `%`; `rest` begins with a literal or the closing bracket."""
-
-    name: str
-    shape: str
-    opcode: str
-    operands: Sequence[str]
-    rest: str
-    is_root: bool
-    is_part: bool
+# Nested tuples, tokens, and arrays with a layout.
+_WHOLE = re.compile(r"\(.*\(|\btoken\[|\{")
 
 
 class _Value(NamedTuple):
     """The arrays of a value, of which a tuple has several, and digests of their bits."""
 
     arrays: Sequence[Shards]
-    digests: Sequence[str]
+    digests: Sequence[bytes]
 
 
 class KnownValues:
@@ -66,31 +54,28 @@ class KnownValues:
     ) -> Sequence[Shards]:
         """Run a plain module operation by operation, without those whose values are known, and return its results.
 
-        Args:
-            text: The module.
-            settings: What the values depend on in addition, such as the passes that may change the module.
-            arguments: The arguments.
-            compute: The function that runs a module as a whole with arguments.
+        The values also depend on the settings, such as the passes that may change the module. The function `compute`
+        runs a module as a whole.
 
         Raises:
             ValueError: The module must run as a whole, or as in `compute`.
         """
         if self._bytes > MOST_BYTES:
             self._values, self._bytes = {}, 0
-        module = _PlainText(text, inlines="call-inliner" in str(settings))
+        module = _PlainModule(parse_module(text), inlines="call-inliner" in str(settings))
         lines, root = module.list_lines()
         values: dict[str, _Value] = {}
         outputs = {root, *(name for line in lines.values() if line.opcode == "tuple" for name in line.operands)}
         for name, line in lines.items():
             operands = [values[operand] for operand in line.operands if operand in values]
-            if line.opcode == "parameter":
-                values[name] = _make_value([arguments[_find_number(line)]])
+            if line.parameter_number is not None:
+                values[name] = _make_value([arguments[line.parameter_number]])
             elif line.opcode == "tuple":
                 values[name] = _join(operands)
             elif line.opcode == "get-tuple-element":
-                number = int(line.rest.removeprefix("), index="))
+                number = int(line.attributes["index"])
                 values[name] = _Value([operands[0].arrays[number]], [operands[0].digests[number]])
-            elif not line.is_part or name in outputs:
+            elif not _is_part(line) or name in outputs:
                 operation, names = module.write_operation(line, lines)
                 inputs = _join([values[name] for name in names])
                 key = _digest(settings, operation, *inputs.digests)
@@ -101,44 +86,32 @@ class KnownValues:
         return values[root].arrays
 
 
-class _PlainText:
-    """A plain module as lines by computation.
+class _PlainModule:
+    """A plain module, in which the instructions of a computation may replace its calls."""
 
-    Args:
-        text: The module.
-        inlines: Whether calls are replaced by the lines of the computation that they call.
-    """
-
-    def __init__(self, text: str, *, inlines: bool) -> None:
-        self._inlines, self._entry = inlines, ""
-        self._bodies: dict[str, list[str]] = {}
+    def __init__(self, module: Module, *, inlines: bool) -> None:
+        self._module, self._inlines = module, inlines
         self._functions: dict[str, dict[str, str]] = {}
-        for line in text.splitlines():
-            if match := _START.fullmatch(line):
-                body = self._bodies[match[2]] = []
-                self._entry = match[2] if match[1] else self._entry
-            elif line.startswith("  "):
-                body.append(line)
 
-    def list_lines(self) -> tuple[dict[str, _Line], str]:
+    def list_lines(self) -> tuple[dict[str, Instruction], str]:
         """Return the lines of the entry computation that its root needs, by name, and the name of the root.
 
         Raises:
-            ValueError: A value is no array or flat tuple, or depends on the order of operations, or all are too large.
+            ValueError: A value is no array or flat tuple, or all are too large.
         """
-        lines: dict[str, _Line] = {}
-        root = self._inline(self._entry, lines)
+        lines: dict[str, Instruction] = {}
+        root = self._inline(self._module.entry, lines)
         needed = {root}
         for line in reversed(lines.values()):
             needed.update(line.operands if line.name in needed else ())
         lines = {name: line for name, line in lines.items() if name in needed}
-        size = sum(parse_shape(line.shape).bytes for line in lines.values())
-        if size > MOST_BYTES or any(_WHOLE.search(f"{line.shape} {line.opcode} ") for line in lines.values()):
+        size = sum(line.shape.bytes for line in lines.values())
+        if size > MOST_BYTES or any(_WHOLE.search(line.shape.text) for line in lines.values()):
             message = "the module runs only as a whole"
             raise ValueError(message)
         return lines, root
 
-    def write_operation(self, line: _Line, lines: Mapping[str, _Line]) -> tuple[str, Sequence[str]]:
+    def write_operation(self, line: Instruction, lines: Mapping[str, Instruction]) -> tuple[str, Sequence[str]]:
         """Return a module that computes one line, and the names of the lines whose arrays are its arguments."""
         names: dict[str, str] = {}
         inputs: list[str] = []
@@ -146,42 +119,40 @@ class _PlainText:
         functions: dict[str, str] = {}
         number = count()
 
-        def add(line: _Line) -> None:
+        def add(line: Instruction) -> None:
             for operand in dict.fromkeys(line.operands):
-                if operand in names:
-                    continue
-                if lines[operand].is_part:
+                if operand not in names and _is_part(lines[operand]):
                     add(lines[operand])
-                    continue
-                inputs.append(operand)
-                shape = lines[operand].shape
-                parts = _ARRAY.findall(shape)
-                places = [f"p{next(number)}" for _ in parts]
-                body.extend(f"  %{p} = {part} parameter({p[1:]})" for p, part in zip(places, parts, strict=True))
-                names[operand] = places[0]
-                if shape.startswith("("):
-                    names[operand] = f"t{len(body)}"
-                    body.append(f"  %{names[operand]} = {shape} tuple({', '.join(f'%{place}' for place in places)})")
-            names[line.name] = f"v{len(body)}"
-            body.append(self._write_line(line, names, functions))
+                elif operand not in names:
+                    inputs.append(operand)
+                    shape = lines[operand].shape.text
+                    parts = _ARRAY.findall(shape)
+                    places = [f"%p{next(number)}" for _ in parts]
+                    body.extend(f"  {p} = {part} parameter({p[2:]})" for p, part in zip(places, parts, strict=True))
+                    names[operand] = places[0]
+                    if shape.startswith("("):
+                        names[operand] = f"%t{len(body)}"
+                        body.append(f"  {names[operand]} = {shape} tuple({', '.join(places)})")
+            self._write_line(line, names, body, functions)
 
         add(line)
         body[-1] = f"  ROOT {body[-1].strip()}"
         return "\n".join(["HloModule m\n", *functions.values(), "ENTRY %main {", *body, "}\n"]), inputs
 
-    def _write_line(self, line: _Line, names: Mapping[str, str], functions: dict[str, str]) -> str:
-        """Return a line with new names as text, and add the text of the functions that it refers to."""
+    def _write_line(self, line: Instruction, names: dict[str, str], body: list[str], functions: dict[str, str]) -> None:
+        """Add the text of a line with new names, and of the functions that it refers to."""
 
         def rename(match: re.Match[str]) -> str:
-            if match[1] not in self._bodies:
+            if match[1] not in self._module.by_name:
                 return match[0]
             called = self._write_function(match[1])
             functions.update(called)
             return f"%{next(reversed(called))}"
 
-        operands = ", ".join(f"%{names[name]}" for name in line.operands)
-        rest = _NAME.sub(rename, line.rest)
-        return f"  %{names[line.name]} = {line.shape} {line.opcode}({operands}{rest}"
+        arguments = ", ".join(names[name] for name in line.operands) if line.literal is None else line.literal
+        attributes = _NAME.sub(rename, line.attribute_text)
+        names[line.name] = f"%v{len(body)}"
+        body.append(f"  {names[line.name]} = {line.shape} {line.opcode}({arguments}){attributes}")
 
     def _write_function(self, computation: str) -> dict[str, str]:
         """Return the text of the functions that a computation refers to and then its own, by new names."""
@@ -189,44 +160,37 @@ class _PlainText:
             functions: dict[str, str] = {}
             names: dict[str, str] = {}
             body: list[str] = []
-            for line in self._read(computation):
-                names[line.name] = f"v{len(body)}"
-                text = self._write_line(line, names, functions)
-                body.append(f"  ROOT {text.strip()}" if line.is_root else text)
+            for line in self._module.computation(computation):
+                self._write_line(line, names, body, functions)
+                body[-1] = f"  ROOT {body[-1].strip()}" if line.is_root else body[-1]
             # Equal functions of several modules have the same name.
             name = f"f{_digest(*body)}"
             functions[name] = "\n".join([f"%{name} {{", *body, "}\n"])
             self._functions[computation] = functions
         return self._functions[computation]
 
-    def _read(self, computation: str) -> Iterator[_Line]:
-        for text in self._bodies[computation]:
-            match = _LINE.fullmatch(text)
-            if match is None:
-                raise ValueError(text)
-            root, name, shape, opcode, rest = match.groups()
-            operands, _, attributes = rest.partition(")")
-            names = _NAME.findall(operands)
-            is_part = bool(_PART.search(text))
-            yield _Line(name, shape, opcode, names, f"){attributes}" if names else rest, bool(root), is_part)
-
-    def _inline(self, computation: str, lines: dict[str, _Line], prefix: str = "", inputs: Sequence[str] = ()) -> str:
+    def _inline(
+        self, computation: Computation, lines: dict[str, Instruction], prefix: str = "", inputs: Sequence[str] = ()
+    ) -> str:
         """Add the lines of a computation, with those of the computations that it calls, and return its root's name."""
         names: dict[str, str] = {}
-        root = ""
-        for line in self._read(computation):
-            operands = [names[name] for name in line.operands]
+        for line in computation:
+            operands = tuple(names[name] for name in line.operands)
             name = prefix + line.name
-            if prefix and line.opcode == "parameter":
-                name = inputs[_find_number(line)]
+            if prefix and line.parameter_number is not None:
+                name = inputs[line.parameter_number]
             elif self._inlines and line.opcode == "call":
-                [callee] = _NAME.findall(line.rest)
-                name = self._inline(callee, lines, f"{name}-", operands)
+                name = self._inline(self._module.computation(line.called[0]), lines, f"{name}-", operands)
             else:
-                lines[name] = line._replace(name=name, operands=operands)
+                lines[name] = replace(line, name=name, operands=operands)
             names[line.name] = name
-            root = name if line.is_root else root
-        return root
+        return names[computation.root.name]
+
+
+def _is_part(line: Instruction) -> bool:
+    """Return whether a line belongs to the operation that uses it, because it is constant or orders a transpose."""
+    # XLA chooses how to compute an operation by its constant operands.
+    return line.opcode == "constant" or ORDER in line.name
 
 
 def _digest(*parts: object) -> str:
@@ -235,16 +199,13 @@ def _digest(*parts: object) -> str:
 
 
 def _make_value(arrays: Sequence[Shards]) -> _Value:
-    digests = [
-        _digest(*(part for array in shards for part in (array.shape, array.dtype, array.tobytes())))
-        for shards in arrays
-    ]
-    return _Value(arrays, digests)
+    return _Value(arrays, [hash_bits(shards) for shards in arrays])
+
+
+def hash_bits(shards: Shards) -> bytes:
+    """Return a hash of the types, shapes and bits of the arrays of a value."""
+    return hashlib.sha256(b"".join(f"{one.dtype}{one.shape}".encode() + one.tobytes() for one in shards)).digest()
 
 
 def _join(values: Sequence[_Value]) -> _Value:
     return _Value([*chain(*(value.arrays for value in values))], [*chain(*(value.digests for value in values))])
-
-
-def _find_number(parameter: _Line) -> int:
-    return int(parameter.rest.partition(")")[0])

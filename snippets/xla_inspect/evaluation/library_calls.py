@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.evaluation.library_convolutions import write_convolution
 from xla_inspect.evaluation.plain_lines import UnknownOperationError, join
+from xla_inspect.hlo import read_windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 _SAME = frozenset(
     {
-        "GatherScatterIndicesBitpacked", "MoveToDevice", "MoveToHost", "PinToDevice", "Sharding",
-        "annotate_device_placement", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier",
+        "AssumeGatherIndicesInBound", "GatherScatterIndicesBitpacked", "MoveToDevice", "MoveToHost", "PinToDevice",
+        "Sharding", "annotate_device_placement", "xla.sdy.FuncResultSharding", "xla.sdy.PropagationBarrier",
     }
 )  # fmt: skip
 """The custom calls whose result is their operand."""
@@ -42,8 +42,7 @@ class LibraryCall:
     @property
     def main(self) -> Shape:
         """The shape of its first result."""
-        shape = self.instruction.shape
-        return shape.elements[0] if shape.is_tuple else shape
+        return self.instruction.shape.leaves()[0]
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -67,6 +66,9 @@ def write_call(call: LibraryCall, lines: PlainLines) -> None:
         lines.end(shape.text, f"custom-call({', '.join(call.operands)}){attributes}")
     elif target in _SAME:
         lines.end(shape.plain, f"reshape({call.operands[0]})")
+    elif shape.plain == "()":
+        # Calls without a result, such as those of jax.debug.print, change no number.
+        lines.end("()", "tuple()")
     elif target not in _WRITERS:
         message = f"{instruction.name}: the custom call `{target}` is not known here"
         raise UnknownOperationError(message)
@@ -154,6 +156,80 @@ def _write_matmul(call: LibraryCall, lines: PlainLines) -> str:
     return f"convert({value})"
 
 
+def _write_convolution(call: LibraryCall, _: PlainLines) -> str:
+    """Return a convolution that computes the first result of a call of cuDNN without an activation.
+
+    The attributes of a gradient describe the forward convolution: `lhs` of `dim_labels` is its input, and the result is
+    that of the last operand.
+
+    Raises:
+        UnknownOperationError: The call has an activation, a scale, or a gradient with groups.
+    """
+    instruction = call.instruction
+    config = call.config.get("cudnn_conv_backend_config", {})
+    groups = int(instruction.attributes.get("feature_group_count", "1"))
+    kind = (instruction.custom_call_target or "").removeprefix("__cudnn$conv")
+    if (
+        config.get("activation_mode", "kNone") != "kNone"
+        or config.get("conv_result_scale", 1) != 1
+        or (kind != "Forward" and groups > 1)
+    ):
+        message = (
+            f"{instruction.name}: this convolution of cuDNN, with an activation, a scale or groups, is not known here"
+        )
+        raise UnknownOperationError(message)
+    labels = instruction.attributes["dim_labels"]
+    first, result = labels.partition("->")[::2]
+    lhs, rhs = first.split("_")
+    windows = read_windows(instruction.attributes.get("window", "{}"))
+    if kind == "Forward":
+        window, order = instruction.attributes.get("window", "{}"), labels
+    elif kind == "BackwardInput":
+        sizes = _find_sizes(lhs, call.main.dimensions), _find_sizes(result, call.shapes[0].dimensions)
+        pads = []
+        for one, size, length in zip(windows, *sizes, strict=True):
+            reach = (one.size - 1) * one.window_dilation
+            low = reach - one.low
+            pads.append((low, size + reach - ((length - 1) * one.stride + 1) - low))
+        window = _write_window(
+            size=[one.size for one in windows],
+            pad=pads,
+            lhs_dilate=[one.stride for one in windows],
+            rhs_dilate=[one.window_dilation for one in windows],
+            rhs_reversal=[1] * len(windows),
+        )
+        order = f"{result}_{rhs.translate(str.maketrans('io', 'oi'))}->{lhs}"
+    else:
+        sizes = _find_sizes(lhs, call.shapes[0].dimensions), _find_sizes(result, call.shapes[1].dimensions)
+        pads = []
+        for one, size, length in zip(windows, *sizes, strict=True):
+            needed = (one.size - 1) * one.window_dilation + (length - 1) * one.stride + 1
+            pads.append((one.low, needed - size - one.low))
+        window = _write_window(
+            size=[*sizes[1]],
+            stride=[one.window_dilation for one in windows],
+            pad=pads,
+            rhs_dilate=[one.stride for one in windows],
+        )
+        order = "_".join([lhs.translate(str.maketrans("bf", "fb")), result.translate(str.maketrans("bf", "io"))])
+        order += f"->{rhs.translate(str.maketrans('io', 'bf'))}"
+    grouping = f", feature_group_count={groups}" if groups > 1 else ""
+    return f"convolution({', '.join(call.operands[:2])}), window={window}, dim_labels={order}{grouping}"
+
+
+def _find_sizes(labels: str, dimensions: Sequence[int]) -> list[int]:
+    """Return the spatial sizes in the order of their numbers in the labels of a shape."""
+    return [dimensions[labels.index(number)] for number in sorted(filter(str.isdigit, labels))]
+
+
+def _write_window(**fields: Sequence[int | tuple[int, int]]) -> str:
+    texts = (
+        f"{name}=" + "x".join("_".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in values)
+        for name, values in fields.items()
+    )
+    return f"{{{' '.join(texts)}}}"
+
+
 _WRITERS: Mapping[str, Callable[[LibraryCall, PlainLines], str]] = {
     "AllocateBuffer": _write_buffer,
     "Cholesky": _write_cholesky,
@@ -162,9 +238,9 @@ _WRITERS: Mapping[str, Callable[[LibraryCall, PlainLines], str]] = {
     "__cublas$gemm": _write_matmul,
     "__cublas$lt$matmul": _write_matmul,
     "__cublas$triangularSolve": _write_triangular_solve,
-    "__cudnn$convBackwardFilter": write_convolution,
-    "__cudnn$convBackwardInput": write_convolution,
-    "__cudnn$convForward": write_convolution,
+    "__cudnn$convBackwardFilter": _write_convolution,
+    "__cudnn$convBackwardInput": _write_convolution,
+    "__cudnn$convForward": _write_convolution,
     "cusolver_potrf_ffi": _write_cholesky,
 }
 """Functions that return the operation of the first result, for the custom calls that a few operations stand for."""

@@ -30,18 +30,13 @@ def write_edge(
 ) -> None:
     """Add the operations with which each device takes its share of whole values, or gets the whole values again.
 
-    Args:
-        edge: The custom call at the edge.
-        sources: The instructions of its operands.
-        operands: The names of its operands in the rewritten module, with `%`.
-        devices: The number of devices.
-        lines: The lines of the computation.
+    The names of the operands, which the sources compute, are those in the rewritten module, with `%`.
 
     Raises:
         UnknownOperationError: A sharding is not understood here.
     """
     is_entry = edge.custom_call_target in ENTRIES
-    shapes = edge.shape.elements if edge.shape.is_tuple else (edge.shape,)
+    shapes = edge.shape.leaves()
     texts = split_shardings(edge.attributes.get("sharding", ""), len(shapes))
     results = []
     for source, operand, shape, text in zip(sources, operands, shapes, texts, strict=True):

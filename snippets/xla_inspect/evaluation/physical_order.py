@@ -77,14 +77,7 @@ def find_order(shape: Shape) -> PhysicalOrder | None:
 
 
 def flatten(order: PhysicalOrder, dtype: str, name: str, lines: PlainLines) -> str:
-    """Add the operations from an array to its flat buffer, and return the buffer's name.
-
-    Args:
-        order: The array's order in memory.
-        dtype: The element type.
-        name: The array's name with `%`.
-        lines: The computation.
-    """
+    """Add the operations from an array to its flat buffer, and return the buffer's name; names begin with `%`."""
     sizes = tuple(order.dimensions[number] for number in order.order)
     value = lines.add(f"{dtype}[{join(sizes)}]", f"transpose({name}), dimensions={{{join(order.order)}}}")
     if sizes != order.padded:

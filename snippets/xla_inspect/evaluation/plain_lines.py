@@ -11,6 +11,9 @@ from xla_inspect.hlo import BITS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+ORDER = ".in_order."
+"""The mark in the names of the values that `order_transposes` adds."""
+
 _TRANSPOSE = re.compile(r"%(\S+) = (\w+)(\[\d+,\S+\]) (transpose\(.*)")
 
 
@@ -70,11 +73,11 @@ def order_transposes(lines: Iterable[str]) -> Iterator[str]:
             yield line
             continue
         name, dtype, sizes, transpose = match.groups()
-        yield f"%{name}.moved = {dtype}{sizes} {transpose}"
+        yield f"%{name}{ORDER}moved = {dtype}{sizes} {transpose}"
         if dtype.startswith("c"):
             part = f"f{BITS[dtype] // 2}{sizes}"
             for half in ("real", "imag"):
-                yield f"%{name}.{half}.moved = {part} {half}(%{name}.moved)"
+                yield f"%{name}.{half}{ORDER}moved = {part} {half}(%{name}{ORDER}moved)"
                 yield from _join_zeros(f"{name}.{half}", part.removesuffix(sizes), sizes)
             yield f"%{name} = {dtype}{sizes} complex(%{name}.real, %{name}.imag)"
         else:
@@ -83,10 +86,10 @@ def order_transposes(lines: Iterable[str]) -> Iterator[str]:
 
 def _join_zeros(name: str, dtype: str, sizes: str) -> Iterator[str]:
     number, change = f"u{BITS[dtype]}", "convert" if dtype == "pred" else "bitcast-convert"
-    yield f"%{name}.zero = {number}[] constant(0)"
-    yield f"%{name}.fill = {number}{sizes} broadcast(%{name}.zero), dimensions={{}}"
-    yield f"%{name}.count = {number}{sizes} iota(), iota_dimension=0"
-    yield f"%{name}.zeros = {number}{sizes} minimum(%{name}.count, %{name}.fill)"
-    yield f"%{name}.bits = {number}{sizes} {change}(%{name}.moved)"
-    yield f"%{name}.joined = {number}{sizes} or(%{name}.zeros, %{name}.bits)"
-    yield f"%{name} = {dtype}{sizes} {change}(%{name}.joined)"
+    yield f"%{name}{ORDER}zero = {number}[] constant(0)"
+    yield f"%{name}{ORDER}fill = {number}{sizes} broadcast(%{name}{ORDER}zero), dimensions={{}}"
+    yield f"%{name}{ORDER}count = {number}{sizes} iota(), iota_dimension=0"
+    yield f"%{name}{ORDER}zeros = {number}{sizes} minimum(%{name}{ORDER}count, %{name}{ORDER}fill)"
+    yield f"%{name}{ORDER}bits = {number}{sizes} {change}(%{name}{ORDER}moved)"
+    yield f"%{name}{ORDER}joined = {number}{sizes} or(%{name}{ORDER}zeros, %{name}{ORDER}bits)"
+    yield f"%{name} = {dtype}{sizes} {change}(%{name}{ORDER}joined)"

@@ -39,6 +39,7 @@ _SAME_TYPE = frozenset(
 """The operations whose floating-point operands have the type of the result, except in modules for TPUs."""
 
 _REDUCTIONS = frozenset({"reduce", "reduce-window", "select-and-scatter"})
+_FOREIGN = frozenset({"infeed", "outfeed", "rng", "rng-get-and-update-state"})
 _UNCHANGED = frozenset({"add-dependency", "domain", "optimization-barrier", "opt-barrier"})
 _SMALL = frozenset({"bf16", "f16"})
 _SMALL_TYPE = re.compile(r"\bb?f16(?=\[)")
@@ -133,6 +134,9 @@ class _Body:
             return self._check_pair
         if opcode.endswith("-done"):
             return self._add_done
+        if opcode in _FOREIGN:
+            message = f"{instruction.name}: the result of {opcode} depends on data or on a state outside of the module"
+            raise UnknownOperationError(message)
         if opcode in _UNCHANGED:
             return self._rename
         if opcode in _SAME_TYPE or opcode in _REDUCTIONS:
@@ -237,8 +241,8 @@ class _Body:
 
     def _add_product(self, product: Instruction) -> None:
         types = self._list_float_types(product)
-        if not self.fusions and any(BITS[name] < BITS["f32"] for name in types):
-            # The CPU's convolutions take one type, and sums of products are rounded once, at their end.
+        if not self.fusions and (len(types) > 1 or any(BITS[name] < BITS["f32"] for name in types)):
+            # The CPU's products take one type, and sums of products are rounded once, at their end.
             self._add_in_type(product, max(types | {"f32"}, key=BITS.__getitem__))
         else:
             self._copy(product)

@@ -132,6 +132,16 @@ def test_a_new_nan_exceeds_every_limit_and_another_kind_of_numbers_is_reported()
     assert "draws other random numbers in float64" in break_it(lambda: random.same_numbers_as("x64"))
 
 
+def test_values_of_other_types_are_refused_and_not_taken_for_the_function_itself() -> None:
+    other: Any = None
+    with pytest.raises(InspectError, match="other has the type NoneType; pass a function"):
+        hold_call(jnp.sqrt, ROW).same_numbers_as(other)
+    with pytest.raises(InspectError, match=r"step has no output 'None'; its outputs are count, grads.b, grads.w, loss"):
+        held().no_pass_changes(other)
+    with pytest.raises(InspectError, match=r"the seed is 1\.5; pass an integer of 0 or more"):
+        held().no_pass_changes("loss", seed=1.5)  # type: ignore[arg-type]
+
+
 def test_the_function_gets_arguments_by_position_also_if_the_program_does_not_use_all() -> None:
     def double(x: jax.Array, w: jax.Array) -> jax.Array:  # noqa: ARG001 - that is the point
         return w * 2

@@ -13,6 +13,7 @@ from jax import lax
 
 from xla_inspect.evaluation.evaluator import Evaluator, NotRunError
 from xla_inspect.hlo import Module, parse_module
+from xla_inspect.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -148,6 +149,22 @@ def test_a_loop_without_an_end_is_stopped_and_the_next_module_runs(impatient: Ev
 def test_a_pause_between_modules_does_not_count_as_their_time(impatient: Evaluator) -> None:
     assert_runs(impatient)
     time.sleep(6.5)
+    assert_runs(impatient)
+
+
+def test_a_process_that_is_stopped_as_a_module_arrives_starts_again(
+    impatient: Evaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert_runs(impatient)
+    send = Child.send
+
+    def stop_first(child: Child, line: str) -> None:
+        monkeypatch.undo()
+        child.excess = "time"
+        child.kill()
+        send(child, line)
+
+    monkeypatch.setattr(Child, "send", stop_first)
     assert_runs(impatient)
 
 

@@ -89,10 +89,15 @@ def test_an_operation_that_returns_the_same_bits_does_not_make_its_users_run_aga
     assert runs.opcodes == ["negate", "maximum"]
 
 
-@pytest.mark.parametrize(
-    "operation", ["f32[2] rng(%x, %x), distribution=rng_uniform", "f32[2]{0} custom-call(%x)", "((f32[2])) while(%x)"]
-)
-def test_a_module_with_a_state_a_layout_or_a_nested_tuple_runs_as_a_whole(operation: str) -> None:
+def test_names_like_those_of_ordered_transposes_do_not_change_the_operations_that_run() -> None:
+    runs = Runs()
+    results = runs.run(FIRST.replace("%x", "%x.zero").replace("%size", "%size.count"))
+    assert runs.opcodes == ["abs", "sqrt", "multiply"]
+    np.testing.assert_allclose(results[1][0], np.sqrt(np.abs(X)))
+
+
+@pytest.mark.parametrize("operation", ["f32[2]{0} custom-call(%x)", "((f32[2])) while(%x)"])
+def test_a_module_with_a_layout_or_a_nested_tuple_runs_as_a_whole(operation: str) -> None:
     runs = Runs()
     with pytest.raises(ValueError, match="only as a whole"):
         runs.run(f"HloModule m\n\nENTRY %main {{\n  %x = f32[2] parameter(0)\n  ROOT %y = {operation}\n}}\n")

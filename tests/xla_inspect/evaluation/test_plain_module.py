@@ -135,6 +135,21 @@ def test_an_exchange_with_another_program_is_rejected_by_name(opcode: str) -> No
         write_plain(module)
 
 
+@pytest.mark.parametrize("operation", ["rng(%x, %x), distribution=rng_uniform", "rng-get-and-update-state(), delta=1"])
+def test_random_numbers_from_a_state_outside_of_the_module_are_rejected_by_name(operation: str) -> None:
+    module = make_module(f"%x = f32[] parameter(0)\n ROOT %random = f32[2] {operation}")
+    with pytest.raises(UnknownOperationError, match=r"^random: the result of rng[a-z-]* depends on data or on a state"):
+        write_plain(module)
+
+
+def test_a_product_of_two_types_runs_in_the_wider_one(evaluator: Evaluator) -> None:
+    module = make_module("""
+      %a = f8e4m3fn[4,4]{1,0} parameter(0)
+      ROOT %b = f32[4,4]{1,0} dot(%a, %a), lhs_contracting_dims={1}, rhs_contracting_dims={0}""")
+    [[result]] = evaluator.run(module, [[np.full((4, 4), 448, jnp.float8_e4m3fn)]])
+    assert (result == 4 * 448**2).all()
+
+
 def test_an_operation_of_two_types_is_rounded_once(evaluator: Evaluator) -> None:
     module = make_module("""
       %a = bf16[3]{0} parameter(0)

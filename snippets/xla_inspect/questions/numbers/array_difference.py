@@ -45,7 +45,7 @@ def _compare(output: int, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any]) 
     same_type = old.dtype == new.dtype
     is_whole = old.dtype.kind in "biu"
     bits = [_read_bits(array) for array in (old, new)] if same_type else []
-    old, new = widen(old), widen(new)
+    shape, old, new = old.shape, widen(old), widen(new)
     finite = np.isfinite(old) & np.isfinite(new)
     is_equal = (old == new) | (np.isnan(old) & np.isnan(new))
     is_different = ~is_equal | (bits[0] != bits[1]) & ~np.isnan(old) if bits else ~is_equal
@@ -60,19 +60,26 @@ def _compare(output: int, old: np.ndarray[Any, Any], new: np.ndarray[Any, Any]) 
     absolute = max(float(gap.max(initial=0)), ulps if is_whole else 0.0)
     return ArrayDifference(
         output,
-        int(is_different.sum()),
+        _count_elements(is_different, shape),
         absolute,
         absolute / scale if scale else 0.0,
         ulps,
-        int((~finite & ~is_equal).sum()),
+        _count_elements(~finite & ~is_equal, shape),
     )
+
+
+def _count_elements(parts: np.ndarray[Any, Any], shape: Sequence[int]) -> int:
+    """Return the number of elements of which a part is true; complex numbers have two parts."""
+    return int(parts.reshape(*shape, -1).any(-1).sum())
 
 
 def widen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return an array in float64; a complex array gets another dimension for its two parts."""
     if np.iscomplexobj(array):
         array = np.stack([array.real, array.imag], -1)
-    return array.astype(np.float64)
+    # The conversion of a signaling NaN would warn.
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.float64)
 
 
 def _read_bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -84,11 +91,15 @@ def _read_bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return (array ^ np.uint64(2**63)).view(np.int64)
     if not is_floating(array):
         return array.astype(np.int64)
+    import ml_dtypes
+
+    info = ml_dtypes.finfo(array.dtype)  # type: ignore[no-untyped-call]
     size = array.dtype.itemsize
-    bits = np.ascontiguousarray(array).view(f"i{size}").astype(np.int64)
-    magnitude = bits & np.int64(2 ** (8 * size - 1) - 1)
+    bits = np.ascontiguousarray(array).view(f"u{size}").astype(np.int64)
+    # Numbers without a sign, of float8_e8m0fnu, use all bits; those of 4 bits have their sign in the middle of a byte.
+    magnitude = bits & np.int64(2 ** (info.bits - bool(info.min < 0)) - 1)
     # A negative number counts down from -1, so that -0 and 0 differ by their bits.
-    ordered: np.ndarray[Any, Any] = np.where(bits < 0, -1 - magnitude, magnitude)
+    ordered: np.ndarray[Any, Any] = np.where(bits == magnitude, magnitude, -1 - magnitude)
     return ordered
 
 

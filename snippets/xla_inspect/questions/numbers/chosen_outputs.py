@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo import Instruction, parse_shape
+from xla_inspect.questions.numbers.module_part import make_instruction, return_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Module, Shape
+    from xla_inspect.hlo import Module
 
 _RESULT = re.compile(r'jax\.result_info = "result([^"]*)"')
 _KEY = re.compile(r"\['([^']*)'\]")
@@ -38,7 +37,7 @@ def find_outputs(capture: Capture, output: str | int) -> list[int]:
     Raises:
         InspectError: There is no such output; the message lists those that exist.
     """
-    path = f"[{output}]" if isinstance(output, int) else _write_path(output)
+    path = _write_path(output) if isinstance(output, str) else f"[{output}]"
     names = list_outputs(capture)
     numbers = [number for number, name in enumerate(names) if name == path or name.startswith((f"{path}.", f"{path}["))]
     if not numbers:
@@ -50,26 +49,17 @@ def find_outputs(capture: Capture, output: str | int) -> list[int]:
 
 def keep_outputs(module: Module, numbers: Sequence[int] | None) -> Module:
     """Return a module that returns only the outputs with these numbers; None keeps all."""
-    entry, root = module.entry, module.entry.root
+    root = module.entry.root
     if numbers is None or not root.shape.is_tuple:
         return module
-    elements = tuple(
-        _make(entry.name, "get-tuple-element", root.shape.elements[number], (root.name,), number) for number in numbers
-    )
-    shape = parse_shape(f"({', '.join(element.shape.text for element in elements)})")
-    result = _make(entry.name, "tuple", shape, tuple(element.name for element in elements))
-    changed = replace(entry, instructions=(*entry.instructions, *elements, result), root=result)
-    computations = tuple(changed if computation is entry else computation for computation in module.computations)
-    return replace(module, computations=computations)
-
-
-def _make(
-    computation: str, opcode: str, shape: Shape, operands: tuple[str, ...], index: int | None = None
-) -> Instruction:
-    name = "kept_outputs" if index is None else f"kept_output_{index}"
-    attributes = "" if index is None else f", index={index}"
-    is_root = index is None
-    return Instruction(name, opcode, shape, operands, computation, "", is_root, attributes, calls={})
+    shapes = root.shape.elements
+    elements = [
+        make_instruction(
+            f"kept_output_{number}", "get-tuple-element", shapes[number], (root.name,), f", index={number}"
+        )
+        for number in numbers
+    ]
+    return return_values(module, "kept_outputs", elements)
 
 
 def _write_path(path: str) -> str:

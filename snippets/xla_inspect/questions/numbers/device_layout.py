@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Instruction, Module, Shape
+    from xla_inspect.hlo import Instruction, Module
     from xla_inspect.questions.numbers.module_runner import ModuleStage
 
 SPLIT = (
@@ -48,13 +48,6 @@ class DeviceLayout:
         """Return whether the parameters of a module have the shapes of the whole program."""
         return _list_dimensions(module.entry.parameters) == self.arguments_shape
 
-    def keep(self, outputs: Sequence[int] | None) -> DeviceLayout:
-        """Return the layout of modules that return only the results with these numbers; None keeps all."""
-        if outputs is None or len(self.results) == 1:
-            return self
-        results = tuple(self.results[number] for number in outputs)
-        return replace(self, results=results, results_shape=tuple(self.results_shape[number] for number in outputs))
-
     def join(self, number: int, shards: Sequence[np.ndarray[Any, Any]]) -> tuple[np.ndarray[Any, Any], tuple[int, ...]]:
         """Return a whole result and the devices whose copy of it differs, from its arrays by device."""
         tiling, shape = self.results[number], self.results_shape[number]
@@ -65,18 +58,13 @@ class DeviceLayout:
         return tiling.join(shards, shape)
 
 
-def find_layout(stages: Sequence[ModuleStage], devices: int) -> DeviceLayout | str:
-    """Return the layout of a program according to its last module before the partitioning, or why it is not known.
-
-    Args:
-        stages: The modules of its compilation.
-        devices: The number of devices.
-    """
+def find_layout(stages: Sequence[ModuleStage], devices: int, outputs: Sequence[int] | None) -> DeviceLayout | str:
+    """Return the layout of a program's arguments and chosen outputs, or why it is not known."""
     start = next((number for number, stage in enumerate(stages) if not is_global(stage.text)), 0)
     if not start:
         return "the capture has no module before and after the partitioning"
     whole, part = (stage.module.entry for stage in stages[start - 1 : start + 1])
-    root, shards = _list_results(whole.root), _list_results(part.root)
+    root, shards = whole.root.shape.leaves(), part.root.shape.leaves()
     shardings = split_shardings(whole.root.attributes.get("sharding", ""), len(root))
     values = [
         (parameter.attributes.get("sharding", ""), parameter.shape, shard.shape, name_parameter(parameter))
@@ -93,13 +81,13 @@ def find_layout(stages: Sequence[ModuleStage], devices: int) -> DeviceLayout | s
         if any(count > 1 and size == 1 for count, size in zip(tiling.counts, shape.dimensions, strict=True)):
             return f"{name}, {shape.plain}, has a dimension of size 1 that is sharded"
         tilings.append(tiling)
-    count = len(whole.parameters)
+    count, numbers = len(whole.parameters), range(len(root)) if outputs is None else outputs
     return DeviceLayout(
         start,
         tuple(tilings[:count]),
-        tuple(tilings[count:]),
+        tuple(tilings[count + number] for number in numbers),
         _list_dimensions(whole.parameters),
-        tuple(shape.dimensions for shape in root),
+        tuple(root[number].dimensions for number in numbers),
     )
 
 
@@ -114,7 +102,3 @@ def name_partitioning(capture: Capture, stage: ModuleStage) -> ModuleStage:
 
 def _list_dimensions(instructions: Sequence[Instruction]) -> tuple[tuple[int, ...], ...]:
     return tuple(instruction.shape.dimensions for instruction in instructions)
-
-
-def _list_results(root: Instruction) -> tuple[Shape, ...]:
-    return root.shape.elements if root.shape.is_tuple else (root.shape,)

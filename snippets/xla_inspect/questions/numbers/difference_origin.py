@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xla_inspect.analysis import find_lines, read_line, show_place
 from xla_inspect.errors import InspectError
-from xla_inspect.evaluation import read_tiling
+from xla_inspect.evaluation import hash_bits, read_tiling
 from xla_inspect.questions.numbers.array_difference import compare_results, has_numbers, widen
 from xla_inspect.questions.numbers.finding import Origin
 from xla_inspect.questions.numbers.module_runner import FIXED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from xla_inspect.captured import Capture
     from xla_inspect.evaluation import Tiling
     from xla_inspect.hlo import Instruction, Module
     from xla_inspect.questions.numbers.module_runner import ModuleRunner
+
+type Values = Mapping[str, Sequence[np.ndarray[Any, Any]]]
+"""The arrays of each value by device."""
 
 _MOVES = frozenset({"bitcast", "broadcast", "convert", "copy", "reshape", "transpose"})
 _STRUCTURE = frozenset({"tuple", "get-tuple-element", "opt-barrier", "optimization-barrier"})
@@ -29,27 +33,21 @@ def find_origin(capture: Capture, before: Module, after: Module, runner: ModuleR
     """Return the first instruction whose value a pass changed, although its operands have the same values as before.
 
     If a pass only removed instructions, this is the first one that it removed.
-
-    Args:
-        capture: The capture of both modules.
-        before: The module before the pass.
-        after: The module after the pass.
-        runner: The runner of both modules.
     """
     try:
         old, new = runner.run_all_values(before), runner.run_all_values(after)
     except InspectError as error:
         return Origin(note=str(error))
-    origin = _locate(capture, after, _list_changed(after, new, before, old, runner))
-    return origin if origin.instruction else _locate(capture, before, _list_changed(before, old, after, new, runner))
+    origin = _find_changed(capture, (after, new), (before, old), runner)
+    return origin if origin.instruction else _find_changed(capture, (before, old), (after, new), runner)
 
 
-def _list_changed(
-    module: Module, new: Mapping[str, Any], before: Module, old: Mapping[str, Any], runner: ModuleRunner
-) -> Iterator[Instruction]:
-    """Yield the instructions of a module whose values another module does not have, but has those of all operands."""
+def _find_changed(
+    capture: Capture, side: tuple[Module, Values], other: tuple[Module, Values], runner: ModuleRunner
+) -> Origin:
+    """Return the first instruction whose value the other module lacks although it has those of all operands."""
+    (module, new), (before, old) = side, other
     values = {_summarize(shards) for shards in (*old.values(), *([array] for array in runner.arrays))}
-    opcodes = {instruction.name: instruction.opcode for instruction in before.entry}
     constants, padded = list_constant_values(module), _list_padded(before)
 
     def is_same(instruction: Instruction) -> bool:
@@ -57,12 +55,11 @@ def _list_changed(
         if instruction.opcode in FIXED or instruction.name in constants:
             return True
         shards, others = new[instruction.name], old.get(instruction.name)
-        is_comparable = (
+        if (
             others is not None
-            and opcodes[instruction.name] == instruction.opcode
+            and before.entry.by_name[instruction.name].opcode == instruction.opcode
             and (others[0].shape, others[0].dtype) == (shards[0].shape, shards[0].dtype)
-        )
-        if others is not None and is_comparable:
+        ):
             return compare_results([others], [shards]) is None
         # A pass may give a value another name, type or layout, so a value with the same set of numbers is the same.
         joined = [
@@ -70,26 +67,18 @@ def _list_changed(
         ]
         return any(_summarize(one) in values for one in (shards, *joined))
 
-    return _walk(module, new, is_same)
+    return _locate(capture, module, new, is_same)
 
 
 def find_foreign(
     capture: Capture, module: Module, runner: ModuleRunner, other: Module, other_runner: ModuleRunner
 ) -> Origin:
-    """Return the first instruction of a module whose value no instruction of another program's module has.
-
-    Args:
-        capture: The capture of the module.
-        module: The module.
-        runner: The runner of the module.
-        other: The module of the other program.
-        other_runner: The runner of that module, with the same inputs.
-    """
+    """Return the first instruction of a module whose value no instruction of another program's module has."""
     try:
         values, others = runner.run_all_values(module), other_runner.run_all_values(other)
     except InspectError as error:
         return Origin(note=str(error))
-    exact = {_identify(shards) for shards in others.values()}
+    exact = {hash_bits(shards) for shards in others.values()}
     sets = {_summarize(shards) for shards in (*others.values(), *([array] for array in runner.arrays))}
     constants = list_constant_values(module)
 
@@ -98,20 +87,13 @@ def find_foreign(
         if instruction.opcode in FIXED or instruction.name in constants:
             return True
         shards = values[instruction.name]
-        return _identify(shards) in exact or (instruction.opcode in _MOVES and _summarize(shards) in sets)
+        return hash_bits(shards) in exact or (instruction.opcode in _MOVES and _summarize(shards) in sets)
 
-    return _locate(capture, module, _walk(module, values, is_shared))
+    return _locate(capture, module, values, is_shared)
 
 
 def find_first(capture: Capture, module: Module, kind: str, runner: ModuleRunner) -> Origin:
-    """Return the first instruction of a module that has a NaN or an infinity although none of its operands has one.
-
-    Args:
-        capture: The capture of the module.
-        module: The module.
-        kind: `NaN` or `infinity`.
-        runner: The runner of the module.
-    """
+    """Return the first instruction of a module that has a `NaN` or an `infinity` although no operand has one."""
     try:
         values = runner.run_all_values(module)
     except InspectError as error:
@@ -125,34 +107,33 @@ def find_first(capture: Capture, module: Module, kind: str, runner: ModuleRunner
             return literal not in (instruction.literal or "")
         return not any(has_numbers(shard, test) for shard in values[instruction.name])
 
-    return _locate(capture, module, _walk(module, values, is_free))
+    return _locate(capture, module, values, is_free)
 
 
-def _walk(module: Module, values: Mapping[str, Any], is_same: Callable[[Instruction], bool]) -> Iterator[Instruction]:
-    """Yield the instructions behind the result that are not the same, but whose operands all are."""
+def _locate(capture: Capture, module: Module, values: Values, is_same: Callable[[Instruction], bool]) -> Origin:
+    """Return the first instruction behind the result that is not the same, although all of its operands are."""
     entry = module.entry
-    cache: dict[str, bool] = {}
 
-    def test(instruction: Instruction) -> bool:
-        name = instruction.name
-        if name not in cache:
-            if name in values or instruction.opcode in FIXED:
-                cache[name] = is_same(instruction)
-            else:
-                # A tuple has no value of its own; of other instructions without an array, such as loops, it is unknown.
-                cache[name] = instruction.opcode in _STRUCTURE and all(map(test, entry.operands(instruction)))
-        return cache[name]
+    @cache
+    def test(name: str) -> bool:
+        instruction = entry.by_name[name]
+        if name in values or instruction.opcode in FIXED:
+            return is_same(instruction)
+        # A tuple has no value of its own; of other instructions without an array, such as loops, it is unknown.
+        return instruction.opcode in _STRUCTURE and all(map(test, instruction.operands))
 
-    waiting, visited = [entry.root], set()
-    while waiting:
-        instruction = waiting.pop()
-        if instruction.name in visited or test(instruction):
-            continue
-        visited.add(instruction.name)
-        different = [operand for operand in entry.operands(instruction) if not test(operand)]
-        waiting += different
-        if not different and instruction.opcode not in _STRUCTURE:
-            yield instruction
+    first, waiting = None, {entry.root.name}
+    for instruction in reversed(entry.instructions):
+        if instruction.name in waiting and not test(instruction.name):
+            different = [operand for operand in instruction.operands if not test(operand)]
+            waiting.update(different)
+            if not different and instruction.opcode not in _STRUCTURE:
+                first = instruction
+    if first is None:
+        return Origin(note="no operation with the same operands computes another value")
+    line = find_lines(capture, module).get(first)
+    where, text = (show_place(line), read_line(capture, line)) if line else ("", "")
+    return Origin(first.name, first.opcode, where, text)
 
 
 def list_constant_values(module: Module) -> set[str]:
@@ -176,21 +157,6 @@ def _list_padded(module: Module) -> set[tuple[Tiling, tuple[int, ...]]]:
     }
 
 
-def _locate(capture: Capture, module: Module, origins: Iterator[Instruction]) -> Origin:
-    order = {instruction.name: number for number, instruction in enumerate(module.entry)}
-    first = min(origins, key=lambda instruction: order[instruction.name], default=None)
-    if first is None:
-        return Origin(note="with all values as results, both modules compute the same")
-    line = find_lines(capture, module).get(first)
-    where, text = (show_place(line), read_line(capture, line)) if line else ("", "")
-    return Origin(first.name, first.opcode, where, text)
-
-
 def _summarize(shards: Sequence[np.ndarray[Any, Any]]) -> bytes:
     """Return the set of the numbers of an array, which a transpose, a broadcast or a conversion does not change."""
     return np.unique(widen(np.stack(shards))).tobytes()
-
-
-def _identify(shards: Sequence[np.ndarray[Any, Any]]) -> tuple[object, ...]:
-    """Return a key that two arrays share if they have the same type, shape and bits on each device."""
-    return (shards[0].dtype, shards[0].shape, *(shard.tobytes() for shard in shards))

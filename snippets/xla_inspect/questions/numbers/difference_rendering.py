@@ -19,11 +19,10 @@ from xla_inspect.questions.numbers.rendering import (
 from xla_inspect.targets import lane
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from xla_inspect.answers import Part
-    from xla_inspect.questions.numbers.finding import Step
-    from xla_inspect.questions.numbers.number_difference import NumberDifference
+    from xla_inspect.questions.numbers.finding import NumberDifference, Step
 
 _MOST_RESULTS = 10
 _SUMS = "Some targets round each sum of a reduction in a narrow type, and other targets round only the last one."
@@ -35,11 +34,11 @@ _NO_PASSES = (
 
 def render(answer: NumberDifference) -> Iterator[Part]:
     """Yield the printed answer about two programs: a sentence, the diverging passes, each result, and limits."""
-    programs = " and ".join(dict.fromkeys(side.program for side in (answer.left, answer.right)))
-    yield f"{programs}, {answer.names[0]} -> {answer.names[1]}: {_sum_up(answer)}"
     sides = (answer.left, answer.right)
     both = zip(answer.names, (answer.left_step, answer.right_step), strict=True)
     steps = [(name, step) for name, step in both if step]
+    programs = " and ".join(dict.fromkeys(side.program for side in sides))
+    yield f"{programs}, {answer.names[0]} -> {answer.names[1]}: {_sum_up(answer, steps)}"
     if steps:
         places = tuple(
             (name, ", ".join(step.passes) or _name_start(answer), name_origin(step.origin)) for name, step in steps
@@ -65,8 +64,9 @@ def render(answer: NumberDifference) -> Iterator[Part]:
         columns = ("relative", "absolute", "ulps", "elements", "before passes", "result")
         yield Table(columns, rows, (0, 1, 2, 3, 4, 5), f"Results that differ: {len(answer.after)} of {answer.outputs}")
         yield (
-            f"Relative errors are shares of the largest magnitude in the result of {answer.names[0]}, and ulps count "
-            "the representable numbers between both results. `before passes` has the relative errors before the passes."
+            f"Relative errors are shares of the largest magnitude in the result of {answer.names[0]}, or of "
+            f"{answer.names[1]} if the first has only zeros, and ulps count the representable numbers between both "
+            "results. `before passes` has the relative errors before the passes."
         )
     for name, side in zip(answer.names, sides, strict=True):
         absence = side.absence or (_NO_PASSES if side.steps and not side.passes else "")
@@ -81,7 +81,7 @@ def _name_start(answer: NumberDifference) -> str:
     return "before the passes" if is_known else "in the first modules"
 
 
-def _sum_up(answer: NumberDifference) -> str:
+def _sum_up(answer: NumberDifference, steps: Sequence[tuple[str, Step]]) -> str:
     """Return whether the results of two programs differ, by how much, and from where on."""
     unrun = [name for name, side in zip(answer.names, (answer.left, answer.right), strict=True) if not side.ran]
     if unrun:
@@ -90,8 +90,7 @@ def _sum_up(answer: NumberDifference) -> str:
     if not answer.after:
         return f"the results{modules} are the same, bit by bit."
     size = measure(max(answer.after, key=rank))
-    steps = zip(answer.names, (answer.left_step, answer.right_step), strict=True)
-    places = [f"{_name_place(step)} in {name}" for name, step in steps if step]
+    places = [f"{_name_place(step)} in {name}" for name, step in steps]
     start = f"already {_name_start(answer)}, " if answer.is_before_passes else ""
     return f"the results{modules} differ ({size}). They diverge {start}{' and '.join(places)}."
 

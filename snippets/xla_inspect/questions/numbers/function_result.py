@@ -42,7 +42,9 @@ def run_function(
     bound = inspect.signature(program.function).bind(*program.args, **program.kwargs)
     leaves = jax.tree.flatten_with_path(dict(bound.arguments))
     paths = [path[0].key + jax.tree_util.keystr(path[1:]) for path, _ in leaves[0]]
-    is_whole = len([leaf for _, leaf in leaves[0] if _is_input(leaf)]) == len(arrays)
+    # A number of Python is an input, unless it is a static argument.
+    inputs = [path in arrays or hasattr(leaf, "dtype") for path, (_, leaf) in zip(paths, leaves[0], strict=True)]
+    is_whole = sum(inputs) == len(arrays)
     in_order = iter(arrays.values())
     with (
         subject.around_tracing(),
@@ -51,18 +53,11 @@ def run_function(
         jax.disable_jit(not compiles),
     ):
         values = []
-        for path, (_, leaf) in zip(paths, leaves[0], strict=True):
-            if not _is_input(leaf):
-                values.append(leaf)
-            elif is_whole and path not in arrays:
-                values.append(_convert(next(in_order), leaf, wide=wide))
-            else:
-                if is_whole:
-                    next(in_order)
-                # The compiled program does not use an argument without a parameter.
-                values.append(_convert(arrays.get(path), leaf, wide=wide))
-        for name, value in jax.tree.unflatten(leaves[1], values).items():
-            bound.arguments[name] = value
+        for path, (_, leaf), is_input in zip(paths, leaves[0], inputs, strict=True):
+            # The compiled program does not use an argument without a parameter.
+            array = arrays.get(path, next(in_order) if is_input and is_whole else None)
+            values.append(_convert(array, leaf, wide=wide) if is_input else leaf)
+        bound.arguments.update(jax.tree.unflatten(leaves[1], values))
         called: Any = function or program.function
         if hasattr(called, "lower"):
             # JAX would compile a function with the decorator `jax.jit` as a whole.
@@ -71,20 +66,17 @@ def run_function(
         return [[_export(result)] for result in results]
 
 
-def _is_input(leaf: Any) -> bool:  # noqa: ANN401 - a leaf of any type
-    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
-
-
 def _convert(array: np.ndarray[Any, Any] | None, leaf: Any, *, wide: bool) -> Any:  # noqa: ANN401 - JAX's arrays
     import jax
     import jax.numpy as jnp
 
+    if array is not None and (not hasattr(leaf, "dtype") or getattr(leaf, "weak_type", False)):
+        # Its type must be as weak as in the compiled program, which decides the types of results.
+        return jnp.full(array.shape, array.dtype.type(0).item()).at[...].set(array)
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         shape = jax.eval_shape(jax.random.key_data, leaf)
         return jax.random.wrap_key_data(jnp.asarray(np.zeros(shape.shape, shape.dtype) if array is None else array))
     array = np.zeros(leaf.shape, leaf.dtype) if array is None else array
-    if getattr(leaf, "weak_type", False):
-        return array.item()
     if wide and is_floating(array):
         array = array.astype(np.float64)
     if wide and array.dtype.kind == "c":

@@ -24,15 +24,7 @@ _HARMLESS = ((1, 1), (0.5, 0.5), (2, 2), (0, 0), (0.5, 2))
 
 
 def find_causes(module: Module, origin: str, kind: str, names: Sequence[str], runner: ModuleRunner) -> Causes:
-    """Return the first elements of the inputs that lead to a NaN or an infinity.
-
-    Args:
-        module: The module.
-        origin: The name of the instruction at which the NaN or infinity begins.
-        kind: `NaN` or `infinity`.
-        names: The names of the parameters in the user's code.
-        runner: The runner of the module.
-    """
+    """Return the first elements of the inputs that lead to a `NaN` or an `infinity`, which begins at an instruction."""
     search = _Search(module, origin, kind, runner)
     if not search.parameters:
         return Causes(note="No input element leads to it.")
@@ -41,10 +33,11 @@ def find_causes(module: Module, origin: str, kind: str, names: Sequence[str], ru
     except InspectError as error:
         return Causes(note=f"The input element that leads to it is not known: {error}.")
     elements = []
-    for number, place in places[:_MOST_ELEMENTS]:
-        array = runner.arrays[number]
-        index = tuple(map(int, np.unravel_index(place, array.shape)))
-        elements.append(InputElement(names[number], index, str(array[index])))
+    for place in places[:_MOST_ELEMENTS]:
+        at = int(np.searchsorted(search.begins, place, side="right")) - 1
+        array = search.arrays[at]
+        index = tuple(map(int, np.unravel_index(place - search.begins[at], array.shape)))
+        elements.append(InputElement(names[search.numbers[at]], index, str(array[index])))
     return Causes(tuple(elements), "Further elements are needed, too." if len(places) > _MOST_ELEMENTS else "")
 
 
@@ -56,20 +49,20 @@ class _Search:
         self._test = np.isnan if kind == "NaN" else np.isinf
         needed = list_part(module, origin, ())
         self.parameters = [parameter for parameter in module.entry.parameters if parameter.name in needed]
-        self._numbers = [parameter.parameter_number or 0 for parameter in self.parameters]
-        self._arrays = [runner.arrays[number] for number in self._numbers]
-        self._begins = np.cumsum([0, *(array.size for array in self._arrays)])
+        self.numbers = [parameter.parameter_number or 0 for parameter in self.parameters]
+        self.arrays = [runner.arrays[number] for number in self.numbers]
+        self.begins = np.cumsum([0, *(array.size for array in self.arrays)])
         self._runs, self._start = 0, time.monotonic()
 
-    def find_places(self) -> list[tuple[int, int]]:
-        """Return the number of the input and the place in it for each element of the first set that is enough.
+    def find_places(self) -> list[int]:
+        """Return the places of the first elements that are enough, among those of all inputs.
 
         Raises:
             InspectError: The elements are not known, with the reason.
         """
         if self.parameters[0].name == self._origin:
-            return [(self._numbers[0], int(np.argmax(self._test_elements(self._arrays[0]))))]
-        size = int(self._begins[-1])
+            return [int(np.argmax(self._test_elements(self.arrays[0])))]
+        size = int(self.begins[-1])
         if size > _LARGEST:
             message = f"the inputs have more than {_LARGEST:,} elements"
             raise InspectError(message)
@@ -98,11 +91,7 @@ class _Search:
                 low, high = (low, middle) if self._occurs(middle, elements) else (middle, high)
             high -= 1
             elements.append(high)
-        places = []
-        for element in sorted(elements):
-            at = int(np.searchsorted(self._begins, element, side="right")) - 1
-            places.append((self._numbers[at], element - int(self._begins[at])))
-        return places
+        return sorted(elements)
 
     def _occurs(self, count: int, elements: Sequence[int]) -> bool:
         """Return whether it occurs with the first elements and some others, and harmless numbers for the rest."""
@@ -118,12 +107,12 @@ class _Search:
         is_original = np.arange(self._harmless.size) < count
         is_original[[*elements]] = True
         arrays = [*self._runner.arrays]
-        for number, array, begin in zip(self._numbers, self._arrays, self._begins, strict=False):
+        for number, array, begin in zip(self.numbers, self.arrays, self.begins, strict=False):
             part = slice(begin, begin + array.size)
             values = np.where(is_original[part], array.ravel(), self._harmless[part].astype(array.dtype))
             arrays[number] = values.reshape(array.shape)
         divided = self._runner.divide(arrays, self._module)
-        arguments = [divided[number] for number in self._numbers]
+        arguments = [divided[number] for number in self.numbers]
         return [
             self._test_elements(shard) for shards in self._runner.run_part(self._part, arguments) for shard in shards
         ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
+from xla_inspect.evaluation import hash_bits
 from xla_inspect.questions.numbers.array_difference import compare_results
 from xla_inspect.questions.numbers.difference_origin import list_constant_values
-from xla_inspect.questions.numbers.module_part import cut_part, inline_fusions, list_part
+from xla_inspect.questions.numbers.module_part import cut_part, inline_calls, list_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,11 +28,6 @@ _ATTEMPTS = 3
 class ModulePair:
     """The modules before and after a pass, and the values of their entry computations.
 
-    Args:
-        before: The module before the pass.
-        after: The module after the pass.
-        runner: The runner of both.
-
     Raises:
         InspectError: A module did not run, or its values are too large.
     """
@@ -44,12 +39,14 @@ class ModulePair:
             raise InspectError(message)
         self._runner = runner
         # The CPU's compiler may contract operations inside a fusion, so its own fusions stay whole.
-        self.modules = [module if runner.is_cpu else inline_fusions(module) for module in (before, after)]
+        self.modules = [
+            module if runner.is_cpu else inline_calls(module, {"call", "fusion"}, ".copy") for module in (before, after)
+        ]
         self._values = [self._list_values(module) for module in self.modules]
-        self._digests = []
-        for module, values in zip(self.modules, self._values, strict=True):
-            constants = list_constant_values(module)
-            self._digests.append({name: _digest(values[name]) for name in values if name not in constants})
+        self._digests = [
+            {name: hash_bits(values[name]) for name in values.keys() - list_constant_values(module)}
+            for module, values in zip(self.modules, self._values, strict=True)
+        ]
         common = {*self._digests[0].values()}.intersection(self._digests[1].values())
         self._equal = [{name for name, digest in one.items() if digest in common} for one in self._digests]
 
@@ -60,9 +57,7 @@ class ModulePair:
     def find_smallest(self, origin: str) -> tuple[Names, ArrayDifference]:
         """Return the value that needs the fewest instructions in both modules, and the difference between its arrays.
 
-        Args:
-            origin: The instruction after the pass at which the difference begins, and which the value must need; an
-                empty string if it is not known.
+        The value needs the instruction after the pass at which the difference begins, if that has a name.
 
         Raises:
             InspectError: There is no such value.
@@ -118,8 +113,3 @@ class ModulePair:
 def _list_results(module: Module) -> Sequence[Instruction]:
     root = module.entry.root
     return module.entry.operands(root) if root.opcode == "tuple" else [root]
-
-
-def _digest(shards: Sequence[np.ndarray[Any, Any]]) -> bytes:
-    """Return a hash of the types, shapes and bits of arrays."""
-    return hashlib.sha256(b"".join(f"{one.dtype}{one.shape}".encode() + one.tobytes() for one in shards)).digest()

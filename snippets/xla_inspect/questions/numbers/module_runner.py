@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import COLLECTIVE_KINDS
 from xla_inspect.errors import InspectError
 from xla_inspect.evaluation import FACTOR_BITS
-from xla_inspect.hlo import Instruction, parse_shape
 from xla_inspect.plural import plural
+from xla_inspect.questions.numbers.module_part import return_values
 from xla_inspect.targets import lane
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ MOST_VALUES = 1 << 28
 """The largest number of bytes of all values of a module that are compared one by one."""
 
 _SLOW, _OFTEN = 2.0, 10.0
+_SUBNORMAL = re.compile(r"\b\d[\d.]*e-(?:3[89]|4[0-5]|3[012]\d)\b")
 _WITHOUT_ARRAY = re.compile(r"-(?:start|update)$")
 
 FIXED = frozenset({"constant", "iota", "parameter", "partition-id", "replica-id"})
@@ -60,37 +61,26 @@ class ModuleStage:
 
 def list_stages(capture: Capture) -> Iterator[ModuleStage]:
     """Yield the modules of a capture in order, without those that equal the one before."""
-    previous = ""
-    if capture.before:
-        previous = capture.before
-        yield ModuleStage("", capture.before, capture.unoptimized_module, 0)
+    previous = capture.before
+    if previous:
+        yield ModuleStage("", previous, capture.unoptimized_module, 0)
     for number, change in enumerate(capture.passes, 1):
         if change.text != previous:
             yield ModuleStage(f"{change.pipeline}/{change.name}".strip("/"), change.text, change.module, number)
         previous = change.text
-    if capture.after and capture.after != previous:
+    # XLA prints the numbers of the optimized module that are too small for normal ones as zeros.
+    texts = [_SUBNORMAL.sub("0", text) for text in (capture.after, previous)]
+    if capture.after and texts[0] != texts[1]:
         yield ModuleStage(LAST if previous else "", capture.after, capture.module, len(capture.passes) + 1)
 
 
-def find_start(stages: Sequence[ModuleStage]) -> int:
-    """Return the number of the first module with the parameters and results of the last one, as on each device."""
-    shapes = _list_shapes(stages[-1].module)
-    return next(number for number, stage in enumerate(stages) if _list_shapes(stage.module) == shapes)
-
-
-def _list_shapes(module: Module) -> list[str]:
+def list_shapes(module: Module) -> list[str]:
+    """Return the shapes of a module's parameters and of its result."""
     return [instruction.shape.plain for instruction in (*module.entry.parameters, module.entry.root)]
 
 
 class ModuleRunner:
-    """A runner of the modules of one program with the same inputs.
-
-    Args:
-        evaluator: The evaluator.
-        target: The target of the modules.
-        arrays: The array of each parameter.
-        devices: The number of devices.
-        layout: The division of arguments and results among the devices, or None if each device gets the arrays.
+    """A runner of the modules of one program with the same inputs; without a layout, each device gets whole arrays.
 
     Attributes:
         arrays: The array of each parameter.
@@ -135,11 +125,7 @@ class ModuleRunner:
         return [[array] * (self._devices if is_split else 1) for array in arrays]
 
     def run(self, module: Module, step: str = "") -> Results:
-        """Run a module, and return the arrays of each result by device, or with a layout each whole result.
-
-        Args:
-            module: The module.
-            step: The pass that made it.
+        """Run the module after a step, and return the arrays of each result by device, or with a layout each whole one.
 
         Raises:
             InspectError: The module did not run, with the reason.
@@ -152,9 +138,10 @@ class ModuleRunner:
             whole, others = self._layout.join(number, shards)
             if others:
                 devices = plural(len(others), "device has", "devices have")
+                name = step.removeprefix("after ") or "the import"
                 self.notes.setdefault(
                     number,
-                    f"After {step or 'the import'}, {devices} other values of output {number} than another device that "
+                    f"After {name}, {devices} other values of output {number} than another device that "
                     "should have equal ones.",
                 )
             wholes.append([whole])
@@ -198,10 +185,9 @@ class ModuleRunner:
         Raises:
             InspectError: The values are too large, or the module did not run.
         """
-        entry = module.entry
         values = [
             instruction
-            for instruction in entry
+            for instruction in module.entry
             if instruction.shape.is_array
             and instruction.opcode not in FIXED
             and not _WITHOUT_ARRAY.search(instruction.opcode)
@@ -209,16 +195,8 @@ class ModuleRunner:
         if sum(value.shape.bytes for value in values) > MOST_VALUES:
             message = "the values inside the program are too large to be compared one by one"
             raise InspectError(message)
-        names = tuple(value.name for value in values)
-        shape = parse_shape(f"({', '.join(value.shape.plain for value in values)})")
-        root = Instruction(
-            "all_values", "tuple", shape, names, entry.name, "", is_root=True, attribute_text="", calls={}
-        )
-        exposed = replace(entry, instructions=(*entry.instructions, root), root=root)
-        computations = tuple(exposed if computation is entry else computation for computation in module.computations)
-        whole = replace(module, computations=computations)
-        results = self.run_part(whole, self.divide(self.arrays, module))
-        return dict(zip(names, results, strict=True))
+        results = self.run_part(return_values(module, "all_values", values), self.divide(self.arrays, module))
+        return dict(zip((value.name for value in values), results, strict=True))
 
     def _note(self) -> None:
         """Print the number of runs from time to time."""

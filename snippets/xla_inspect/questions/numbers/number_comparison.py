@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,22 +16,18 @@ from xla_inspect.questions.numbers.device_layout import SPLIT, DeviceLayout, fin
 from xla_inspect.questions.numbers.difference_origin import find_first, find_origin
 from xla_inspect.questions.numbers.finding import Nonfinite, NotRun, NumberChanges, Origin, Reference, Step, rank
 from xla_inspect.questions.numbers.input_elements import find_causes
-from xla_inspect.questions.numbers.module_runner import LAST, ModuleRunner, find_start, list_stages
+from xla_inspect.questions.numbers.module_runner import LAST, ModuleRunner, list_shapes, list_stages
 from xla_inspect.questions.numbers.program_inputs import make_inputs, name_parameter
 from xla_inspect.targets import lane, title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Self
-
-    import numpy as np
+    from collections.abc import Callable, Sequence
 
     from xla_inspect.captured import Capture
     from xla_inspect.evaluation import Evaluator
     from xla_inspect.questions.numbers.array_difference import Results
     from xla_inspect.questions.numbers.finding import ArrayDifference
     from xla_inspect.questions.numbers.module_runner import ModuleStage
-    from xla_inspect.questions.numbers.program_inputs import ProgramInputs
 
 ONE_MODULE = (
     "The capture has the module of one stage only, so no pass can be compared. With "
@@ -43,16 +40,11 @@ GLOBAL = (
 _NUMBERED = re.compile(r"\S*[.\d]\S*")
 
 
-class NumberComparison:
+class NumberComparison(AbstractContextManager["NumberComparison"]):
     """The runs of a capture's modules with the same inputs, and the differences between their results.
 
-    Args:
-        capture: The capture, with the module after each pass.
-        source: The inputs, as in `make_inputs`.
-        seed: The seed of random inputs.
-        rows: The number of steps whose instruction is looked for.
-        outputs: The numbers of the outputs to compare, or None for all.
-        evaluator: The evaluator, if another comparison shares it.
+    `make_inputs` explains the source of the inputs. Only the `rows` largest steps get an instruction, only the outputs
+    with the given numbers are compared, and two comparisons may share an evaluator.
     """
 
     def __init__(  # noqa: PLR0913 - what to run, and how
@@ -82,32 +74,25 @@ class NumberComparison:
         self._notes: list[str] = []
         self.layout: DeviceLayout | None = None
         if self._devices > 1:
-            layout = find_layout(self._stages, self._devices)
+            layout = find_layout(self._stages, self._devices, outputs)
             if isinstance(layout, DeviceLayout):
-                self.layout = layout.keep(outputs)
+                self.layout = layout
                 self._stages[layout.start] = name_partitioning(capture, self._stages[layout.start])
                 self._notes.append(SPLIT.format(self._devices))
             else:
-                self._stages = self._stages[find_start(self._stages) :]
+                while list_shapes(self._stages[0].module) != list_shapes(final):
+                    del self._stages[0]
                 self._notes.append(GLOBAL.format(layout))
         self._stages = [replace(stage, module=keep_outputs(stage.module, outputs)) for stage in self._stages]
-        self.inputs: ProgramInputs = make_inputs(self._stages[0].module, source, seed)
+        self.inputs = make_inputs(self._stages[0].module, source, seed)
         self.steps: list[Step] = []
-        self.first: Results | None = None
-        self.last: Results | None = None
-        self.results_before_largest: Results | None = None
-        self.largest_pair: tuple[ModuleStage, ...] = ()
         self.states: list[tuple[ModuleStage, ModuleStage, Results]] = []
-        """Each result with the module that has it first and, except for the first result, the one that ran before."""
+        """Each result after the module that ran before and the one that has it first; a step leads to each but one."""
         self.is_complete = False
         self._is_owner = evaluator is None
         self.evaluator = evaluator or take_evaluator(self._devices)
-
-    def __enter__(self) -> Self:
-        """Prepare the runs of the modules."""
         arrays = [*self.inputs.arrays.values()]
-        self.runner = ModuleRunner(self.evaluator, self.capture.target, arrays, self._devices, self.layout)
-        return self
+        self.runner = ModuleRunner(self.evaluator, capture.target, arrays, self._devices, self.layout)
 
     def __exit__(self, *_: object) -> None:
         """Leave the evaluator to the next comparison."""
@@ -117,38 +102,39 @@ class NumberComparison:
     def compare(self) -> NumberChanges:
         """Run all modules, and return the differences between their results."""
         errors: list[tuple[ModuleStage, str]] = []
-        pairs: list[tuple[Step, ModuleStage, ModuleStage]] = []
         nonfinite: tuple[str, int, ModuleStage] | None = None
         waiting: list[ModuleStage] = []
-        previous: ModuleStage | None = None
+        previous = self._stages[0]
         for stage in self._stages:
             waiting.append(stage)
             try:
                 results = self.runner.run(stage.module, stage.step)
-                if self.last is not None:
-                    check_shapes(self.last, results)
+                if self.states:
+                    check_shapes(self.states[-1][2], results)
             except InspectError as error:
                 errors.append((stage, str(error)))
                 continue
             if nonfinite is None and (kind := find_nonfinite(results)):
                 nonfinite = (*kind, stage)
-            if previous is None or self.last is None:
-                self.first = results
+            if not self.states:
                 self.states.append((stage, stage, results))
                 if stage.step and errors:
-                    self._notes.append(f"The first module that ran is the one after {stage.step}.")
-            elif (difference := compare_results(self.last, results)) is not None:
-                if not pairs or rank(difference) > max(rank(pair[0].difference) for pair in pairs):
-                    self.results_before_largest, self.largest_pair = self.last, (previous, stage)
-                total = compare_results(self.first or [], results)
-                names, states = tuple(one.step for one in waiting), tuple(one.number for one in waiting)
-                step = Step(names, difference, total.relative if total else 0.0, Origin(), states)
-                pairs.append((step, previous, stage))
+                    self._notes.append(
+                        f"The first module that ran is the one after {stage.step.removeprefix('after ')}."
+                    )
+            elif (difference := compare_results(self.states[-1][2], results)) is not None:
+                total = compare_results(self.states[0][2], results)
+                names, numbers = tuple(one.step for one in waiting), tuple(one.number for one in waiting)
+                self.steps.append(Step(names, difference, total.relative if total else 0.0, Origin(), numbers))
                 self.states.append((previous, stage, results))
-            self.last, previous, waiting = results, stage, []
+            previous, waiting = stage, []
         self.is_complete = not waiting
+        ranked = sorted((rank(step.difference) for step in self.steps), reverse=True)[: self._rows]
+        self.steps = [
+            self.locate_step(number) if rank(step.difference) in ranked else step
+            for number, step in enumerate(self.steps)
+        ]
         units = self._find_rounding(self._stages[-1]) if self.is_complete else None
-        self.steps = self._find_origins(pairs)
         return NumberChanges(
             program=self.capture.program,
             asked="",
@@ -157,7 +143,7 @@ class NumberComparison:
             modules=len(self._stages),
             ran=len(self._stages) - len(errors),
             steps=tuple(self.steps),
-            total=compare_results(self.first, self.last) if self.first and self.last else None,
+            total=compare_results(self.states[0][2], self.states[-1][2]) if self.states else None,
             missed=_join_errors(errors),
             nonfinite=self._find_nonfinite(*nonfinite) if nonfinite else None,
             matrix_units=units,
@@ -169,48 +155,41 @@ class NumberComparison:
 
     def _find_rounding(self, stage: ModuleStage) -> ArrayDifference | None:
         """Return the difference that matrix units make to the last result by rounding the factors of products."""
-        if lane(self.capture.target) not in FACTOR_BITS or not self.last:
+        if lane(self.capture.target) not in FACTOR_BITS or not self.capture.after:
             return None
         try:
-            return compare_results(self.last, self.runner.run_with_rounded_factors(stage.module))
+            return compare_results(self.states[-1][2], self.runner.run_with_rounded_factors(stage.module))
         except InspectError as error:
             self._notes.append(f"The rounding of the target's matrix units is not known: {error}.")
             return None
 
-    def _find_origins(self, pairs: Sequence[tuple[Step, ModuleStage, ModuleStage]]) -> list[Step]:
-        """Return the steps with the instructions at which the largest differences begin."""
-        ranked = sorted((rank(step.difference) for step, _, _ in pairs), reverse=True)[: self._rows]
-        return [
-            replace(step, origin=find_origin(self.capture, before.module, after.module, self.runner))
-            if rank(step.difference) in ranked
-            else step
-            for step, before, after in pairs
-        ]
+    def locate_step(self, number: int) -> Step:
+        """Return a step with the instruction at which its difference begins."""
+        before, after, _ = self.states[number + 1]
+        origin = find_origin(self.capture, before.module, after.module, self.runner)
+        return replace(self.steps[number], origin=origin)
 
     def _find_nonfinite(self, kind: str, output: int, stage: ModuleStage) -> Nonfinite:
         origin = find_first(self.capture, stage.module, kind, self.runner)
-        nonfinite = Nonfinite(kind, output, stage.step, origin, remains=find_nonfinite(self.last or []) is not None)
+        nonfinite = Nonfinite(kind, output, stage.step, origin, remains=find_nonfinite(self.states[-1][2]) is not None)
         if not origin.instruction:
             return nonfinite
         names = list(self.inputs.arrays)
         return replace(nonfinite, causes=find_causes(stage.module, origin.instruction, kind, names, self.runner))
 
     def refer(self, name: str, compute: Callable[[], Results]) -> Reference:
-        """Return the differences of the first and the last module from another way to compute the results.
+        """Return the differences of the first and the last module from the results of another way, with its name.
 
-        Args:
-            name: The way, in words.
-            compute: The function that returns the results, or raises any exception of the user's code.
+        The function that computes these results may raise any exception of the user's code.
         """
-        if self.first is None or self.last is None:
-            return Reference(name, absence="no module ran")
+        first, last = self.states[0][2], self.states[-1][2]
         try:
             results = compute()
-            check_shapes(self.last, results)
+            check_shapes(last, results)
         except Exception as error:  # noqa: BLE001 - the user's code may fail on a CPU in any way
             reason = f"{type(error).__name__}: {error}" if not isinstance(error, InspectError) else str(error)
             return Reference(name, absence=reason.partition("\n")[0])
-        return Reference(name, compare_results(results, self.first), compare_results(results, self.last))
+        return Reference(name, compare_results(results, first), compare_results(results, last))
 
     def run_capture(self, capture: Capture) -> Results:
         """Run the optimized module of another capture of the program with the same inputs.
@@ -222,21 +201,19 @@ class NumberComparison:
             message = f"it does not compile for {title(capture.target)}"
             raise InspectError(message)
         parameters = capture.module.entry.parameters
-        arrays: Mapping[str, np.ndarray[Any, Any]] = self.inputs.arrays
-        values = [arrays.get(name_parameter(parameter)) for parameter in parameters]
-        if len(parameters) == len(arrays):
-            values = [*arrays.values()]
-        if any(value is None for value in values) or capture.module.num_partitions != self._devices:
+        arrays = self.inputs.arrays
+        names = [*arrays] if len(parameters) == len(arrays) else [*map(name_parameter, parameters)]
+        if not arrays.keys() >= {*names} or capture.module.num_partitions != self._devices:
             message = f"the program for {title(capture.target)} has other arguments"
             raise InspectError(message)
-        inputs = [value for value in values if value is not None]
         layout = self.layout
         if layout and capture.target != self.capture.target:
-            other = find_layout([*list_stages(capture)], self._devices)
+            other = find_layout([*list_stages(capture)], self._devices, self._outputs)
             if not isinstance(other, DeviceLayout):
                 message = f"of its program for {title(capture.target)}, {other}"
                 raise InspectError(message)
-            layout = other.keep(self._outputs)
+            layout = other
+        inputs = [arrays[name] for name in names]
         runner = ModuleRunner(self.evaluator, capture.target, inputs, self._devices, layout)
         return runner.run(keep_outputs(capture.module, self._outputs))
 

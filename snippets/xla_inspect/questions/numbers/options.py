@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import subject as subjects
 from xla_inspect.errors import InspectError
 from xla_inspect.output_file import check_output
-from xla_inspect.questions.numbers.finding import USUAL_ROWS
+from xla_inspect.questions.numbers.finding import USUAL_ROWS, NumberTrial
 from xla_inspect.questions.numbers.other_results import EAGER, WAYS, WIDE, compute_way
 from xla_inspect.targets import find_target, title
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from xla_inspect.captured import Capture
-    from xla_inspect.questions.numbers.finding import NumberChanges, NumberTrial, Reference
+    from xla_inspect.questions.numbers.finding import NumberChanges, Reference
     from xla_inspect.questions.numbers.number_comparison import NumberComparison
     from xla_inspect.subject import Subject
 
@@ -89,7 +90,15 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
             one = "one --target" if len(targets) > 1 else "a name that ends with .py"
             message = f"--reproducer writes one file of Python; pass {one}"
             raise InspectError(message)
+        sources = {Path(word.partition(":")[0]).resolve() for word in (options.inputs, *options.subject)}
+        if not sources.isdisjoint((path.resolve(), path.with_suffix(".npz").resolve())):
+            message = f"--reproducer {path} would overwrite a file that the question reads; pass another name"
+            raise InspectError(message)
         check_output(path.with_suffix(".npz"), force=options.force)
+
+    usual = {"inputs": "random", "seed": 0}
+    words = [f"--{name}={value}" for name in usual if (value := getattr(options, name)) != usual[name]]
+    words += [f"--against={way}" for way in options.against or ()]
 
     def answer(target: str) -> NumberChanges:
         changes = compare_numbers(
@@ -102,7 +111,8 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
             tried=options.tried,
             reproducer=options.reproducer,
         )
-        return replace(changes, asked=subjects.write_subject(options, target) if subject.call else "")
+        command = " ".join([*map(shlex.quote, words), subjects.write_subject(options, target)])
+        return replace(changes, asked=command if subject.call else "")
 
     yield from subjects.answer_each(subject, targets, answer)
 
@@ -121,22 +131,15 @@ def compare_numbers(  # noqa: PLR0913 - the options of the command
 ) -> NumberChanges:
     """Return the passes that change the results of a program on one target, and the requested comparisons.
 
-    Args:
-        subject: The program.
-        target: The target.
-        inputs: The inputs, as in `numbers`.
-        seed: The seed of random inputs.
-        rows: The number of steps to explain.
-        against: The ways to compare with, or None for the usual ones.
-        tried: Whether to compile with options that may keep the result.
-        outputs: The numbers of the outputs to compare, or None for all.
-        reproducer: The file for a program that shows the largest step, or None.
+    The arguments are those of the command (`add_arguments`), except that only the outputs with the given numbers are
+    compared, and that the inputs may be arrays.
 
     Raises:
         InspectError: A way to compare does not exist or needs a function, or the inputs do not fit the program.
     """
     # The help of the command must not import NumPy.
     from xla_inspect.questions.numbers.number_comparison import NumberComparison, explain_absence
+    from xla_inspect.questions.numbers.reproducer import write_reproducer
 
     is_function = subject.call is not None and type(subject) is subjects.Subject
     is_single = is_function and subject.call is not None and subject.call.devices == 1
@@ -159,18 +162,9 @@ def compare_numbers(  # noqa: PLR0913 - the options of the command
         used = [way for way in ways if way != _NONE and changes.ran]
         references = tuple(reference for way in used for reference in _refer(subject, comparison, way))
         trials = tuple(_try_options(subject, target, comparison, changes)) if tried else ()
-        notes = [*changes.notes, _write_reproducer(comparison, changes, reproducer)] if reproducer else changes.notes
-    return replace(changes, references=references, trials=trials, notes=tuple(notes))
-
-
-def _write_reproducer(comparison: NumberComparison, changes: NumberChanges, path: Path) -> str:
-    from xla_inspect.questions.numbers.reproducer import write_reproducer
-
-    if changes.largest is None:
-        return "There is no reproducer, because no pass changes a bit of the results."
-    names = changes.largest.passes
-    passes = f"{'one of ' if len(names) > 1 else ''}{', '.join(names)}"
-    return write_reproducer(comparison.capture, passes, comparison.largest_pair, comparison.runner, path)
+        if reproducer:
+            changes = replace(changes, notes=(*changes.notes, write_reproducer(comparison, changes, reproducer)))
+    return replace(changes, references=references, trials=trials)
 
 
 def _refer(subject: Subject, comparison: NumberComparison, way: str) -> Iterator[Reference]:
@@ -189,19 +183,18 @@ def _try_options(
     """Compile with options that may prevent the largest step, and yield the difference from the result before it."""
     from xla_inspect.questions.numbers.array_difference import compare_results
     from xla_inspect.questions.numbers.device_layout import PARTITIONING
-    from xla_inspect.questions.numbers.finding import NumberTrial
 
-    largest, before = changes.largest, comparison.results_before_largest
-    if largest is None or before is None:
+    largest = changes.largest
+    if largest is None:
         return
-    options: list[Mapping[str, str | bool]] = [{"xla_allow_excess_precision": False}]
+    *_, before = comparison.states[changes.steps.index(largest)]
+    options: dict[str, str | bool] = {"xla_allow_excess_precision": False}
     # A program for several devices cannot run without its partitioning.
     if len(largest.passes) == 1 and "/" in largest.passes[0] and not largest.passes[0].endswith(PARTITIONING):
-        options.append({"xla_disable_hlo_passes": largest.passes[0].rpartition("/")[2]})
-    for option in options:
-        [(name, value)] = option.items()
+        options["xla_disable_hlo_passes"] = largest.passes[0].rpartition("/")[2]
+    for name, value in options.items():
         words = f"{name}={str(value).lower() if isinstance(value, bool) else value}"
-        trial = subjects.Trial(words, subject, kind="pass", options=option)
+        trial = subjects.Trial(words, subject, kind="pass", options={name: value})
         try:
             difference = compare_results(before, comparison.run_capture(trial.capture(target)))
         except Exception as error:  # noqa: BLE001 - an option that fails for any reason must not stop the others

@@ -37,13 +37,8 @@ def compute_way(
 ) -> Results:
     """Return the results of another way to compute a program's results, with the inputs of a comparison.
 
-    The user's code may raise any exception.
-
-    Args:
-        subject: The program.
-        comparison: The comparison.
-        way: One of `WAYS`, a target, another program's capture, or a function of the same arguments to run eagerly.
-        compiles: Whether JAX's own functions in an eager run are compiled, as in `run_function`.
+    A way is one of `WAYS`, a target, another program's capture, or a function of the same arguments to run eagerly. The
+    user's code may raise any exception.
 
     Raises:
         InspectError: There are no such results, with the reason.
@@ -78,14 +73,8 @@ def compare_outputs(
 ) -> tuple[list[ArrayDifference | None], str]:
     """Return the difference of each output of a compiled program from another way to compute it, and the inputs.
 
-    Floating-point results of another type are rounded to the program's type first.
-
-    Args:
-        subject: The program.
-        capture: Its capture.
-        way: As in `compute_way`.
-        inputs: The inputs, as in `numbers`.
-        seed: The seed of random inputs.
+    Floating-point results of another type are rounded to the program's type first. `compute_way` lists the ways, and
+    `numbers` the inputs.
 
     Raises:
         NotComparedError: A module does not run, or the results have other shapes or kinds of types.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,10 @@ from xla_inspect.questions.numbers.array_difference import is_floating, widen
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from xla_inspect.hlo import Instruction, Module
 
 MOST_BYTES = 1 << 30
-"""The largest size of all inputs together."""
+"""The largest size of all inputs together, and of all results."""
 
 _INTEGERS = 8
 RANDOM = "random"
@@ -48,22 +47,23 @@ def make_inputs(module: Module, source: Any, seed: int) -> ProgramInputs:  # noq
         seed: The seed of random numbers.
 
     Raises:
-        InspectError: The inputs are too large, or an array is missing or has another shape.
+        InspectError: The inputs or the results are too large, or an array is missing or has another shape.
     """
     parameters = module.entry.parameters
     for parameter in parameters:
         if not parameter.shape.is_array or any(parameter.shape.dynamic):
             message = f"{name_parameter(parameter)} is {parameter.shape}; only arrays of a fixed shape can be inputs"
             raise InspectError(message)
-    size = sum(parameter.shape.bytes for parameter in parameters)
-    if size > MOST_BYTES:
-        message = (
-            f"the inputs have {format_bytes(size)}, and at most {format_bytes(MOST_BYTES)} can be run here; "
-            "pass smaller shapes with --args"
-        )
-        raise InspectError(message)
-    if seed < 0:
-        message = "the seed is below 0; pass 0 or more"
+    values = {"inputs": [one.shape for one in parameters], "results": module.entry.root.shape.leaves()}
+    for kind, shapes in values.items():
+        if (size := sum(shape.bytes for shape in shapes)) > MOST_BYTES:
+            message = (
+                f"the {kind} have {format_bytes(size)}, and at most {format_bytes(MOST_BYTES)} can be run here; "
+                "pass smaller shapes with --args"
+            )
+            raise InspectError(message)
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        message = f"the seed is {seed!r}; pass an integer of 0 or more"
         raise InspectError(message)
     if isinstance(source, str) and source == RANDOM:
         generator = np.random.default_rng(seed)
@@ -72,13 +72,20 @@ def make_inputs(module: Module, source: Any, seed: int) -> ProgramInputs:  # noq
             f"Inputs: random numbers with seed {seed}, of a standard normal distribution for floating-point types, "
             f"and from 0 to {_INTEGERS - 1} for integers.",
         )
-    arrays, name = (source, "the inputs") if isinstance(source, dict) else (_read_file(Path(source)), str(source))
+    name = "the call"
+    if isinstance(source, str | os.PathLike):
+        name, source = str(source), _read_file(Path(source))
+    elif not isinstance(source, Mapping):
+        message = f"inputs has the type {type(source).__name__}; pass random, a path, or arrays by name in a dictionary"
+        raise InspectError(message)
+    # JAX drops unused arguments, so the numbers of more arrays than parameters are not those of the parameters.
+    numbers = [None if len(source) > len(parameters) else number for number in range(len(parameters))]
     return ProgramInputs(
         {
-            name_parameter(parameter): _take(arrays, number, parameter, name)
-            for number, parameter in enumerate(parameters)
+            name_parameter(parameter): _take(source, number, parameter, name)
+            for number, parameter in zip(numbers, parameters, strict=True)
         },
-        "Inputs: the arrays of the call." if isinstance(source, dict) else f"Inputs: the arrays of {name}.",
+        f"Inputs: the arrays of {name}.",
     )
 
 
@@ -103,28 +110,34 @@ def _draw(generator: np.random.Generator, parameter: Instruction) -> np.ndarray[
     return np.asarray(generator.integers(0, _INTEGERS, shape)).astype(dtype)
 
 
-def _read_file(path: Path) -> dict[str, np.ndarray[Any, Any]]:
+def _read_file(path: Path) -> Mapping[str, np.ndarray[Any, Any]]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if not hasattr(file, "files"):
-                message = f"{path} is a single array; numpy.savez writes a file of arrays by name"
-                raise InspectError(message)
-            return {name: file[name] for name in file.files}
+        file = np.load(path, allow_pickle=False)
+        if not isinstance(file, np.ndarray):
+            with file:
+                return {**file}
+        message = f"{path} is a single array; numpy.savez writes a file of arrays by name"
     except FileNotFoundError:
         message = f"{path}: there is no such file; --inputs takes random or a file that numpy.savez wrote"
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile):
-        message = f"{path} is not a file of arrays that numpy.savez wrote"
+    except Exception:  # noqa: BLE001 - NumPy and zipfile raise errors of many types for bad files
+        message = f"{path} is not a file of arrays of numbers that numpy.savez wrote"
     raise InspectError(message)
 
 
-def _take(arrays: Mapping[Any, Any], number: int, parameter: Instruction, file: str) -> np.ndarray[Any, Any]:
+def _take(arrays: Mapping[Any, Any], number: int | None, parameter: Instruction, file: str) -> np.ndarray[Any, Any]:
     """Return the array of a parameter, which has its name or its number."""
     name, dtype = name_parameter(parameter), _find_type(parameter)
-    key = next((key for key in (name, number, str(number), f"arr_{number}") if key in arrays), None)
+    keys = [name] if number is None else [name, number, str(number), f"arr_{number}"]
+    key = next((key for key in keys if key in arrays), None)
     if key is None:
         message = f"{file} has no array for the argument {name}; it has {', '.join(map(str, arrays)) or 'none'}"
-        raise InspectError(message)
-    array = np.asarray(arrays[key])
+        more = ", and more arrays than the compiled program has arguments, so each needs a name"
+        raise InspectError(message + more * (number is None))
+    try:
+        array = np.asarray(arrays[key])
+    except (TypeError, ValueError) as error:
+        message = f"{file} has no array of numbers for the argument {name}: {error}"
+        raise InspectError(message) from error
     if array.shape != parameter.shape.dimensions:
         message = (
             f"the argument {name} has the shape {list(parameter.shape.dimensions)}, and {file} has {key} of shape "

@@ -11,12 +11,11 @@ import numpy as np
 from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.questions.numbers.array_difference import compare_results, widen
-from xla_inspect.questions.numbers.difference_origin import find_foreign, find_origin
-from xla_inspect.questions.numbers.finding import Step
-from xla_inspect.questions.numbers.inlined_calls import inline_calls
+from xla_inspect.questions.numbers.difference_origin import find_foreign
+from xla_inspect.questions.numbers.finding import NumberDifference, Step
+from xla_inspect.questions.numbers.module_part import inline_calls
 from xla_inspect.questions.numbers.module_runner import list_stages
 from xla_inspect.questions.numbers.number_comparison import NumberComparison, explain_absence
-from xla_inspect.questions.numbers.number_difference import NumberDifference
 from xla_inspect.questions.numbers.program_inputs import RANDOM
 
 if TYPE_CHECKING:
@@ -34,12 +33,7 @@ def compare_programs(
 ) -> NumberDifference:
     """Return the differences between the results of two programs on the same inputs.
 
-    Args:
-        first: The first capture, with the module after each pass.
-        second: The second one.
-        names: The names of the two programs in the answer.
-        inputs: The inputs, as in `make_inputs`.
-        seed: The seed of random inputs.
+    Both captures have the module after each pass, and `make_inputs` explains the inputs.
 
     Raises:
         InspectError: A program has no module, their arguments or results have different shapes, or as in
@@ -49,14 +43,19 @@ def compare_programs(
     one = NumberComparison(first, inputs, seed, 0)
     arrays = dict(enumerate(one.inputs.arrays.values()))
     with one, NumberComparison(second, arrays, seed, 0, evaluator=one.evaluator) as other:
-        answer = NumberDifference(names=names, left=one.compare(), right=other.compare())
-        if one.first is None or one.last is None or other.first is None or other.last is None:
+        changes = one.compare()
+        for own, others in zip(one.inputs.arrays, other.inputs.arrays, strict=True):
+            if own != others:
+                sentence = f"The argument {own} of {names[0]} has the same numbers as {others} of {names[1]}."
+                changes = replace(changes, notes=(*changes.notes, sentence))
+        answer = NumberDifference(names=names, left=changes, right=other.compare())
+        if not (one.states and other.states):
             return answer
         answer = replace(
             answer,
-            outputs=len(one.last),
-            before=_list_differences(one.first, other.first),
-            after=_list_differences(one.last, other.last),
+            outputs=len(one.states[0][2]),
+            before=_list_differences(one.states[0][2], other.states[0][2]),
+            after=_list_differences(one.states[-1][2], other.states[-1][2]),
             is_complete=one.is_complete and other.is_complete,
         )
         return _find_divergence(answer, one, other) if answer.after else answer
@@ -73,9 +72,10 @@ def digest_results(capture: Capture) -> str:
     with NumberComparison(capture, RANDOM, 0, 0) as comparison:
         results = comparison.run_capture(capture)
     digest = hashlib.sha256()
-    for wide in (widen(np.stack(shards)) for shards in results):
-        # All NaNs count as the same number.
-        digest.update(repr(wide.shape).encode() + np.where(np.isnan(wide), np.nan, wide).tobytes())
+    for array in map(np.stack, results):
+        # All NaNs count as the same number, and float64 has not all integers of 64 bits.
+        numbers = array if array.dtype.kind in "biu" else np.where(np.isnan(widen(array)), np.nan, widen(array))
+        digest.update(repr(numbers.shape).encode() + numbers.tobytes())
     return digest.hexdigest()[:8]
 
 
@@ -119,7 +119,8 @@ def _find_divergence(answer: NumberDifference, first: NumberComparison, second: 
         steps = [_find_start(*pair) for pair in ((first, second), (second, first))]
     else:
         ends = zip((first, second), max(meetings, key=sum), strict=True)
-        steps = [_find_step(comparison, number) for comparison, number in ends]
+        # No step follows the last result.
+        steps = [one.locate_step(number) if number < len(one.steps) else None for one, number in ends]
     return replace(answer, is_before_passes=not meetings, left_step=steps[0], right_step=steps[1])
 
 
@@ -127,15 +128,6 @@ def _find_start(comparison: NumberComparison, other: NumberComparison) -> Step |
     """Return the first module of a program as a step, with the first instruction whose value the other lacks."""
     (_, stage, results), (_, base, expected) = comparison.states[0], other.states[0]
     difference = compare_results(expected, results)
-    module, base_module = inline_calls(stage.module), inline_calls(base.module)
+    module, base_module = (inline_calls(one.module, {"call"}, ".call.{}") for one in (stage, base))
     origin = find_foreign(comparison.capture, module, comparison.runner, base_module, other.runner)
     return Step((stage.step,) if stage.step else (), difference, difference.relative, origin) if difference else None
-
-
-def _find_step(comparison: NumberComparison, number: int) -> Step | None:
-    """Return the step after a result of a program, with its instruction, or None after the last result."""
-    if number + 1 == len(comparison.states):
-        return None
-    before, after, _ = comparison.states[number + 1]
-    origin = find_origin(comparison.capture, before.module, after.module, comparison.runner)
-    return replace(comparison.steps[number], origin=origin)

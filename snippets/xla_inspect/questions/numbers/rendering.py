@@ -1,8 +1,8 @@
-"""The printed answer about a program's numbers: the largest step, a table of steps, comparisons, and limits."""
+"""The printed answer about a program's numbers, and an explorer's marks on passes that change bits or did not run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table, name_line, suggest
@@ -65,8 +65,9 @@ def tell_limits(target: str) -> str:
     """Return the statement about what a run on this CPU does not show."""
     if lane(target) == "cpu":
         return f"{_HERE} On another CPU, the last bits of results may differ."
+    device = "the real hardware" if lane(target) == "unknown" else f"a real {title(target)}"
     return (
-        f"{_HERE} On a real {title(target)}, there may be further differences: it may compute functions such as exp "
+        f"{_HERE} On {device}, there may be further differences: it may compute functions such as exp "
         "and tanh differently, add or scatter in another order, and round differently in its matrix units."
     )
 
@@ -76,9 +77,11 @@ def _summarize(answer: NumberChanges) -> str:
     if answer.absence:
         return f"nothing is compared. {answer.absence}"
     if largest is None:
-        missing = f"; {answer.ran} of {plural(answer.modules, 'module')} ran" if answer.missed else ""
+        if answer.missed:
+            same = "their results have the same bits" if answer.ran > 1 else "nothing is compared"
+            return f"only {answer.ran:,} of {plural(answer.modules, 'module')} ran, and {same}."
         units = f"; {_name_rounding(answer)}" if answer.matrix_units else ""
-        return f"no pass changes a bit of the results ({plural(answer.passes, 'pass', 'passes')}{missing}){units}."
+        return f"no pass changes a bit of the results ({plural(answer.passes, 'pass', 'passes')}){units}."
     origin = largest.origin
     code = f" `{close_brackets(origin.text)}`" if origin.text else ""
     line = f", at {origin.where}{code}" if origin.where else ""
@@ -112,9 +115,8 @@ def measure(difference: ArrayDifference) -> str:
 def _list_row(step: Step) -> tuple[str, ...]:
     difference = step.difference
     name = step.passes[0] if len(step.passes) == 1 else f"{step.passes[0]} to {step.passes[-1]}"
-    shares = (f"{difference.relative:.1e}", f"{step.since_start:.1e}")
-    numbers = (*shares, f"{difference.absolute:.1e}", _show_ulps(difference), str(difference.output))
-    return (*numbers, name, name_origin(step.origin))
+    errors = (f"{size:.1e}" for size in (difference.relative, step.since_start, difference.absolute))
+    return (*errors, _show_ulps(difference), str(difference.output), name, name_origin(step.origin))
 
 
 def _show_ulps(difference: ArrayDifference) -> str:
@@ -146,7 +148,7 @@ def _explain_steps(answer: NumberChanges) -> Iterator[str]:
         )
     yield text
     if answer.total is not None:
-        yield f"From the first to the last module: {measure(answer.total)}."
+        yield f"From the first to the last module{' that ran' if answer.missed else ''}: {measure(answer.total)}."
     elif len(answer.steps) > 1:
         yield "The last module has the same bits as the first, because later steps undo earlier ones."
 
@@ -156,19 +158,21 @@ def _tell_nonfinite(answer: NumberChanges) -> Iterator[str]:
     if nonfinite is None:
         return
     kind = "a NaN" if nonfinite.kind == "NaN" else "an infinity"
-    since = f"after {nonfinite.after}" if nonfinite.after else "from the start, before any pass"
+    since = _tell_end(nonfinite.after) if nonfinite.after else "from the start, before any pass"
     origin = nonfinite.origin
-    place = (
-        f"; it begins at {origin.opcode} {name_origin(origin)}"
-        if origin.instruction
-        else f"; the instruction is not known: {origin.note}"
-    )
-    end = "" if nonfinite.remains else " After all passes, the results have no NaN and no infinity."
-    yield f"Output {nonfinite.output} has {kind} {since}{place}.{end}"
+    begin = f"it begins at {origin.opcode}" if origin.instruction else "the instruction is"
+    last = "In the last module that ran" if answer.missed else "After all passes"
+    end = "" if nonfinite.remains else f" {last}, the results have no NaN and no infinity."
+    yield f"Output {nonfinite.output} has {kind} {since}; {begin} {name_origin(origin)}.{end}"
     names = [f"{one.argument}{list(one.index) or ''} = {one.value}" for one in nonfinite.causes.elements]
     together = "leads to it" if len(names) == 1 else "lead to it together"
     elements = f"{plural(len(names), 'input element')} {together}: {', '.join(names)}." if names else ""
     yield f"{elements} {nonfinite.causes.note}".strip()
+
+
+def _tell_end(step: str) -> str:
+    # The step to the optimized module has a description instead of a pass.
+    return f"after {step.removeprefix('after ')}"
 
 
 def tell_missed(answer: NumberChanges) -> Iterator[str]:
@@ -178,7 +182,7 @@ def tell_missed(answer: NumberChanges) -> Iterator[str]:
     count = sum(one.modules for one in answer.missed)
     reasons = "; ".join(
         f"{shorten(one.reason, _LONGEST_REASON)} ({plural(one.modules, 'module')}, first "
-        f"{f'after {one.first}' if one.first else 'before the passes'})"
+        f"{_tell_end(one.first) if one.first else 'before the passes'})"
         for one in answer.missed[:_MOST_REASONS]
     )
     others = len(answer.missed) - _MOST_REASONS
@@ -193,8 +197,8 @@ def _tell_references(answer: NumberChanges) -> Iterator[Part]:
         if not reference.absence
     )
     if rows:
-        columns = ("before the passes", "after the passes", "reference")
-        yield Table(columns, rows, (0, 1), "Relative error, compared with")
+        modules = ("first that ran", "last that ran") if answer.missed else ("before the passes", "after the passes")
+        yield Table((*modules, "reference"), rows, (0, 1), "Relative error, compared with")
     for reference in answer.references:
         if reference.absence:
             yield f"There is no comparison with {reference.name}: {shorten(reference.absence, _LONGEST_REASON)}."
@@ -231,3 +235,25 @@ def _tell_trials(answer: NumberChanges) -> Iterator[Part]:
             else:
                 reason = trial.error or f"relative error {trial.relative:.2g}"
                 yield f"--xla {trial.option} does not keep the result: {reason}."
+
+
+def describe_marks(answer: NumberChanges) -> dict[str, Any]:
+    """Return the marks on the passes for an explorer, as plain data.
+
+    Returns:
+        - `note`: sentences about all passes, the inputs, and what a run on this CPU does not show.
+        - `states`: by the number of a state, the kind of its mark (`changed` or `missed`), a few words, and a sentence.
+    """
+    states: dict[int, tuple[str, str, str]] = {}
+    for missed in answer.missed:
+        whose = "The reason" if missed.modules == 1 else f"The reason for the first of {missed.modules} such modules"
+        sentence = f"The module after this pass did not run. {whose}: {missed.reason}."
+        states |= dict.fromkeys(missed.states, ("missed", "not run", sentence))
+    for step in answer.steps:
+        size = measure(step.difference)
+        group = f"One of the {len(step.passes)} passes up to this one changes" if len(step.passes) > 1 else "It changes"
+        sentence = f"{group} bits of output {step.difference.output}: {size}; begins at {name_origin(step.origin)}."
+        states[step.states[-1]] = ("changed", f"changes bits: {size.partition(',')[0]}", sentence)
+    first = next(iter(answer.tell()), "")
+    note = " ".join([str(first), *answer.notes, answer.inputs, tell_limits(answer.target)])
+    return {"note": note, "states": states}

@@ -5,28 +5,29 @@ from __future__ import annotations
 import inspect
 import re
 import shlex
+import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xla_inspect import jax_private
+from xla_inspect import targets
 from xla_inspect.errors import InspectError
 from xla_inspect.evaluation import write_runnable
+from xla_inspect.jax_private import compile_hlo, run_executable
 from xla_inspect.output_file import write_file
-from xla_inspect.questions.numbers import module_results
 from xla_inspect.questions.numbers.array_difference import has_numbers
 from xla_inspect.questions.numbers.difference_origin import find_origin
 from xla_inspect.questions.numbers.module_pair import ModulePair
-from xla_inspect.targets import title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from xla_inspect.captured import Capture
+    from xla_inspect.questions.numbers.finding import NumberChanges
     from xla_inspect.questions.numbers.module_pair import Names
-    from xla_inspect.questions.numbers.module_runner import ModuleRunner, ModuleStage
+    from xla_inspect.questions.numbers.module_runner import ModuleRunner
+    from xla_inspect.questions.numbers.number_comparison import NumberComparison
 
 _MOST_INLINE = 256
 """The largest number of elements of an array that is written as text."""
@@ -61,23 +62,18 @@ _INLINED = "\nThe instructions of each fusion are in the place of the fusion."
 _MARKS = re.compile(r"  # (?:noqa|type: ).*")
 
 
-def write_reproducer(
-    capture: Capture, passes: str, stages: Sequence[ModuleStage], runner: ModuleRunner, path: Path
-) -> str:
-    """Write a file about the value at which a pass begins to change bits, and return a sentence about the file.
-
-    Args:
-        capture: The capture of the modules.
-        passes: The name of the pass.
-        stages: The module before the pass and the one after it.
-        runner: The runner of the modules.
-        path: The file.
+def write_reproducer(comparison: NumberComparison, changes: NumberChanges, path: Path) -> str:
+    """Write a file about the value at which the largest step begins to change bits, and return a sentence about it.
 
     Raises:
         InspectError: The file cannot be written.
     """
+    largest, capture, runner = changes.largest, comparison.capture, comparison.runner
+    if largest is None:
+        return "There is no reproducer, because no pass changes a bit of the results."
+    before, after, _ = comparison.states[changes.steps.index(largest) + 1]
     try:
-        pair = ModulePair(stages[0].module, stages[1].module, runner)
+        pair = ModulePair(before.module, after.module, runner)
         origin = find_origin(capture, pair.modules[0], pair.modules[1], runner)
         names, difference = pair.find_smallest(origin.instruction)
     except InspectError as error:
@@ -86,8 +82,8 @@ def write_reproducer(
     if difference.nonfinite:
         elements += f", and {difference.nonfinite} of them are finite in one result only"
     about = {
-        "pass": passes,
-        "program": f"{capture.program}, compiled for {title(capture.target)}",
+        "pass": f"{'one of ' if len(largest.passes) > 1 else ''}{', '.join(largest.passes)}",
+        "program": f"{capture.program}, compiled for {targets.title(capture.target)}",
         "line": f"{origin.where}: {origin.text}" if origin.where else "not known",
         "value": f"%{names[0]} before the pass, %{names[1]} after it",
         "difference": elements,
@@ -116,8 +112,8 @@ def _write(pair: ModulePair, names: Names, about: Mapping[str, str], runner: Mod
         yield f"{word.upper()}_INPUTS = {its_inputs}"
         same = word == "after" and passes == runnable[0][1]
         yield f"{_fill(f'{word.upper()}_PASSES = {"BEFORE_PASSES" if same else list(passes)}')}\n"
-    source = inspect.getsource(inspect.getmodule(jax_private.compile_hlo) or jax_private)
-    functions = source[source.index("def compile_hlo") :], inspect.getsource(module_results.compare_modules)
+    source = inspect.getsource(sys.modules[compile_hlo.__module__])
+    functions = source[source.index("def compile_hlo") :], inspect.getsource(compare_modules)
     yield "\n" + "\n\n".join(_MARKS.sub("", function) for function in functions)
     yield '\nif __name__ == "__main__":\n    print(*(f"{name}: {text}" for name, text in ABOUT.items()), sep="\\n")'
     yield "    modules = [(BEFORE, BEFORE_INPUTS, BEFORE_PASSES), (AFTER, AFTER_INPUTS, AFTER_PASSES)]"
@@ -159,3 +155,29 @@ def _has_short_text(array: np.ndarray[Any, Any]) -> bool:
 def _fill(text: str) -> str:
     """Return the text of a list on several lines."""
     return textwrap.fill(text, 110, subsequent_indent="    ", break_on_hyphens=False, break_long_words=False)
+
+
+# A reproducer contains the text of this function.
+def compare_modules(modules: Sequence[Any], inputs: Mapping[str, Sequence[Any]], devices: int) -> Iterator[Any]:
+    """Run two modules, and yield their results and sentences about the difference.
+
+    Args:
+        modules: The text of each module, the names of its inputs, and the passes of XLA that may change it.
+        inputs: The arrays of each input by name, one for each device.
+        devices: The number of devices.
+    """
+    results = []
+    for title, (text, names, passes) in zip(("before", "after"), modules, strict=True):
+        [shards] = run_executable(compile_hlo(text, passes, devices), [inputs[name] for name in names])
+        results.append(np.stack(shards) if devices > 1 else shards[0])
+        yield f"{title} the pass:"
+        yield results[-1]
+    old, new = (np.stack([one.real, one.imag], -1) if np.iscomplexobj(one) else one for one in results)
+    bits = [np.ascontiguousarray(one).reshape(-1, 1).view(np.uint8) for one in (old, new)]
+    numbers = np.stack([old.astype(float), new.astype(float)])
+    changed = (bits[0] != bits[1]).any(1).reshape(old.shape) & ~np.isnan(numbers).all(0)
+    gap = np.abs(numbers[1] - numbers[0], where=np.isfinite(numbers).all(0), out=np.zeros(old.shape))
+    largest = gap.max(initial=0)
+    yield f"{changed.sum()} of {old.size} elements have other bits; the largest finite difference is {largest}"
+    for place in np.argwhere(changed)[:1]:
+        yield f"the first one, {place.tolist()}, changes from {old[tuple(place)]} to {new[tuple(place)]}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import struct
+import zipfile
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 from xla_inspect import InspectError, capture, numbers
+from xla_inspect.commands import main
 from xla_inspect.questions.numbers.array_difference import check_shapes, compare_results
 from xla_inspect.questions.numbers.finding import Causes, InputElement
 from xla_inspect.questions.numbers.options import compare_numbers
@@ -221,11 +224,37 @@ def test_a_constant_without_its_value_and_a_capture_without_passes_are_explained
     assert "is not in the capture" in ask_closed().missed[0].reason
     lone = replace(normalized(), before="", passes=())
     assert "the module of one stage only" in " ".join(str(numbers(lone)).split())
+    text = " ".join(str(numbers(replace(lone, target="unknown"))).split())
+    assert "On the real hardware, there may be further differences" in text
 
 
-def test_large_inputs_unknown_comparisons_and_captures_without_a_function_are_refused() -> None:
+def test_only_the_modules_that_ran_are_said_to_have_equal_bits() -> None:
+    program = change_subtraction(normalized(), 3, 'custom-call(%x.1, {}), custom_call_target="unknown"')
+    for first, words in ((0, "only 4 of 5 modules ran, and their results have the same bits."), (3, "only 1 of 2 ")):
+        before = program.passes[first - 1].text if first else program.before
+        answer = numbers(replace(program, before=before, passes=program.passes[first:]))
+        assert words in " ".join(str(answer).split())
+    last = numbers(replace(normalized(), after=program.after))
+    assert "(1 module, first after the last recorded pass)" in " ".join(str(last).split())
+
+
+def test_suggested_commands_have_the_inputs_and_the_comparisons_of_the_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.py").write_text("def f(x):\n    return x - x.astype('bfloat16').astype('float32')\n")
+    np.savez("my inputs.npz", x=np.linspace(0, 1, 6))
+    options = ["--inputs", "my inputs.npz", "--against", "x64", "--against", "cpu", "--seed", "3"]
+    assert main(["numbers", "m.py:f", "--args", "f32[6]", "--target", "h100", *options]) == 0
+    words = " ".join(capsys.readouterr().out.replace("\\", "").split())
+    assert "numbers --try '--inputs=my inputs.npz' --seed=3 --against=x64 --against=cpu m.py:f" in words
+
+
+def test_large_arrays_unknown_comparisons_and_captures_without_a_function_are_refused() -> None:
     with pytest.raises(InspectError, match=r"the inputs have 4 GiB"):
         numbers(jnp.tanh, jax.ShapeDtypeStruct((1 << 30,), jnp.float32))
+    with pytest.raises(InspectError, match=r"the results have 4 GiB"):
+        numbers(lambda x: jnp.broadcast_to(x, (1 << 30,)), jax.ShapeDtypeStruct((), jnp.float32))
     with pytest.raises(InspectError, match="no target is named 'eagre'"):
         numbers(lost_rounding, X, against=["eagre"])
     with pytest.raises(InspectError, match="--against x64 needs a function"):
@@ -262,6 +291,10 @@ def test_differences_count_representable_numbers_signs_of_zero_and_new_nans() ->
         "same infinity": ([one, np.float32(np.inf)], [half, np.float32(np.inf)], (1, 2**23, 0)),
         "far": ([np.float64(-(2.0**1000))], [np.float64(2.0**1000)], (1, 2023 * 2.0**53, 0)),
         "far integers": ([np.uint64(2**63 - 1)], [np.uint64(2**63 + 1)], (1, 2, 0)),
+        "bytes without a sign": (np.array([1], jnp.float8_e8m0fnu), np.array([4], jnp.float8_e8m0fnu), (1, 2, 0)),
+        "half bytes": (np.array([-0.5], jnp.float4_e2m1fn), np.array([0.5], jnp.float4_e2m1fn), (1, 3, 0)),
+        "two parts": ([np.complex64(1 + 1j), 1], [np.complex64(2 + 2j), np.inf], (2, 2**52, 1)),
+        "signaling NaN": ([np.uint32(0x7F800001).view(np.float32)], [one], (1, 0, 1)),
         "farthest integers": ([np.uint64(0)], [np.uint64(2**64 - 1)], (1, 2.0**64, 0)),
     }
     for old, new, expected in cases.values():
@@ -286,3 +319,63 @@ def test_differences_count_representable_numbers_signs_of_zero_and_new_nans() ->
     complex_difference = compare_results([pair[0]], [pair[1]])
     assert complex_difference is not None
     assert (complex_difference.absolute, complex_difference.relative) == (2, 1)
+
+
+def test_a_number_of_python_and_arrays_of_a_weak_type_are_inputs_of_the_eager_run() -> None:
+    def scale(x: jax.Array, *factors: float | jax.Array, **more: float) -> jax.Array:
+        return x * factors[0] * factors[1] + more["b"] * jnp.arange(3)
+
+    example = (jax.ShapeDtypeStruct((3,), jnp.bfloat16), 2.0, jnp.full((3,), 2.0))
+    [eager] = numbers(scale, *example, b=3, against=["eager"]).references
+    assert (eager.absence, eager.first) == ("", None)
+
+
+@pytest.mark.parametrize("kind", [jnp.int4, jnp.uint2, jnp.float4_e2m1fn, jnp.float8_e3m4, jnp.float8_e5m2fnuz])
+def test_numbers_of_less_than_a_byte_and_all_kinds_of_8_bits_run(kind: type) -> None:
+    example = jax.ShapeDtypeStruct((4, 3), kind)
+    answer = numbers(lambda x, y: (x + y, x.T), example, example)
+    assert (answer.missed, answer.references[0].absence, answer.references[0].last) == ((), "", None)
+
+
+def test_prints_and_unknown_state_do_not_change_the_answer() -> None:
+    def print_twice(x: jax.Array) -> jax.Array:
+        jax.debug.print("{}", x.sum())
+        return x * 2
+
+    assert numbers(print_twice, X, against=["none"]).missed == ()
+    [missed] = numbers(
+        lambda x: x + jax.lax.rng_uniform(0.0, 1.0, (4,)), np.ones(4, np.float32), against=["none"]
+    ).missed[:1]
+    assert "depends on data or on a state outside of the module" in missed.reason
+
+
+def test_small_numbers_that_xla_prints_as_zeros_are_no_step() -> None:
+    answer = numbers(lambda x: (x, jnp.float32([1e-45, -2e-44])), X, against=["none"])
+    assert (answer.steps, answer.missed) == ((), ())
+
+
+def test_numbers_in_a_file_do_not_stand_for_the_arguments_that_jax_keeps(tmp_path: Path) -> None:
+    x = np.ones(3, np.float32)
+    np.savez(tmp_path / "both.npz", x, x)
+    with pytest.raises(InspectError, match="no array for the argument y; it has arr_0, arr_1, and more arrays than"):
+        numbers(lambda x, y: y * 2, x, x, inputs=str(tmp_path / "both.npz"))  # noqa: ARG005 - JAX drops the first one
+
+
+def test_files_that_numpy_cannot_read_and_values_that_are_no_arrays_are_refused(tmp_path: Path) -> None:
+    x = np.ones(3, np.float32)
+    path = tmp_path / "inputs.npz"
+    endless = "{'descr': '<f4', 'fortran_order'"
+    huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999,), }\n"
+    for header in (endless, huge):
+        with zipfile.ZipFile(path, "w") as file:
+            file.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
+        with pytest.raises(InspectError, match="is not a file of arrays of numbers"):
+            numbers(jnp.tanh, x, inputs=path)
+    np.save(tmp_path / "x.npy", x)
+    for inputs, message in (
+        (tmp_path / "x.npy", "is a single array"),
+        ([x], "inputs has the type list; pass random, a path, or arrays by name in a dictionary"),
+        ({"x": [[1], [2, 3]]}, "the call has no array of numbers for the argument x: "),
+    ):
+        with pytest.raises(InspectError, match=message):
+            numbers(jnp.tanh, x, inputs=inputs)

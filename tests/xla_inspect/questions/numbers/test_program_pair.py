@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from xla_inspect import InspectError, capture, diff_numbers
+from xla_inspect.questions.numbers import digest_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +123,9 @@ def test_arrays_are_passed_by_name_to_the_first_and_by_position_to_the_second_pr
     exact = np.ones((8, 128), np.float32)
     renamed = capture(lambda values: lost_rounding(values), X, options=STRICT)  # noqa: PLW0108 - it has another name
     ends = [replace(program, passes=()) for program in (compiled(), renamed)]
-    assert diff_numbers(*ends, inputs={"x": exact}).holds
+    answer = diff_numbers(*ends, inputs={"x": exact})
+    assert answer.holds
+    assert "argument x of h100 has the same numbers as values of cpu." in " ".join(str(answer).split())
 
 
 def test_programs_with_other_arguments_or_results_are_refused_in_one_sentence() -> None:
@@ -140,3 +143,12 @@ def test_programs_with_other_arguments_or_results_are_refused_in_one_sentence() 
     for message, second in cases.items():
         with pytest.raises(InspectError, match=f"{message} so their results cannot be compared$"):
             diff_numbers(first, second)
+
+
+def test_the_hash_of_results_has_all_bits_of_large_integers() -> None:
+    with jax.enable_x64():
+        digests = {
+            digest_results(capture(lambda x, last=last: x * 0 + 2**60 + last, jax.ShapeDtypeStruct((2,), jnp.int64)))
+            for last in range(2)
+        }
+    assert len(digests) == 2

@@ -19,7 +19,7 @@ from xla_inspect.evaluation import Evaluator
 from xla_inspect.hlo import parse_module
 from xla_inspect.questions.numbers.array_difference import compare_results
 from xla_inspect.questions.numbers.module_pair import ModulePair
-from xla_inspect.questions.numbers.module_part import inline_fusions
+from xla_inspect.questions.numbers.module_part import inline_calls
 from xla_inspect.questions.numbers.module_runner import ModuleRunner
 from xla_inspect.questions.numbers.options import compare_numbers
 from xla_inspect.subject import Subject
@@ -99,7 +99,7 @@ def test_only_the_instruction_that_differs_is_cut_out_of_nested_fusions() -> Non
     numbers = np.float32([1, 2, 3])
     with Evaluator() as evaluator:
         runner = ModuleRunner(evaluator, "h100", [numbers], 1)
-        inlined = inline_fusions(before)
+        inlined = inline_calls(before, {"call", "fusion"}, ".copy")
         assert compare_results(runner.run(before), runner.run(inlined)) is None
         opcodes = [instruction.opcode for instruction in inlined.entry if "tuple" not in instruction.opcode]
         assert opcodes == ["parameter", "exponential", "negate", "add", "negate", "add", "add"]
@@ -126,6 +126,9 @@ def test_without_a_pass_that_changes_bits_the_answer_says_why_there_is_no_reprod
     [
         (["--reproducer", "twice.py"], "twice.py already exists; pass another file, or --force"),
         (["--reproducer", "used.py"], "used.npz already exists"),
+        (["--reproducer", "folder.py", "--force"], "cannot write folder.py: it is a folder; pass a file"),
+        (["--reproducer", "twice.py", "--force"], "twice.py would overwrite a file that the question reads"),
+        (["--reproducer", "used.py", "--force", "--inputs", "used.npz"], "used.py would overwrite a file that"),
         (["--reproducer", "no/folder.py"], "there is no folder no"),
         (["--reproducer", "text.npz"], "pass a name that ends with .py"),
         (["--reproducer", "new.py", "--target", "cpu", "--target", "h100"], "pass one --target"),
@@ -137,6 +140,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_compilation(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "twice.py").write_text(PROGRAM)
     (tmp_path / "used.npz").write_text("")
+    (tmp_path / "folder.py").mkdir()
     assert main(["numbers", "twice.py:twice", "--args", "f32[8]", *words]) == 2
     output = capsys.readouterr()
     assert message in " ".join(output.err.split())
