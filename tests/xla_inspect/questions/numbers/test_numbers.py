@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
-import zipfile
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -77,31 +75,6 @@ def test_the_pass_that_drops_a_rounding_is_named_with_its_line_and_with_options_
     assert "the largest step is simplify-fp-conversions, at test_numbers.py:" in text
     assert "0 1 the function run eagerly" in text
     assert text.count("the result equals the one before simplify-fp-conversions") == 2
-
-
-def test_the_rounding_of_matrix_units_is_told_with_the_way_to_prevent_it() -> None:
-    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
-    answers = {target: numbers(jnp.matmul, square, square, target=target, against=["none"]) for target in KINDS}
-    units = {target: answer.matrix_units for target, answer in answers.items()}
-    assert units["cpu"] is None
-    sizes = [units[target].relative for target in ("h100", "tpu-v5e")]  # type: ignore[union-attr]  # both round
-    assert sizes == [pytest.approx(3e-4, rel=0.5), pytest.approx(2.5e-3, rel=0.5)]
-    for target, kind in KINDS.items():
-        text = " ".join(str(answers[target]).split())
-        assert text.count(f"matmuls round float32 to {kind}") == (2 if kind else 0)
-        assert text.count("`jax.default_matmul_precision('highest')` prevents it") == (1 if kind else 0)
-
-
-KINDS = {"cpu": "", "h100": "TF32", "tpu-v5e": "bfloat16"}
-
-
-@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
-def test_a_matmul_of_the_highest_precision_is_not_rounded(target: str) -> None:
-    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
-    with jax.default_matmul_precision("highest"):
-        answer = numbers(jnp.matmul, square, square, target=target, against=["none"])
-    assert answer.matrix_units is None
-    assert "matmuls round" not in str(answer)
 
 
 def test_no_pass_changes_the_bits_of_an_integer_program() -> None:
@@ -177,42 +150,6 @@ def test_the_input_elements_that_lead_to_an_infinity_together_are_named() -> Non
     )
     missing = {"x": np.array([[1, 2], [3, np.nan]], np.float32)}
     assert "1 input element leads to it: x[1, 1] = nan." in name(lambda x: x.sum(), missing)
-
-
-def test_inputs_come_from_a_file_by_name_or_number_and_an_error_names_the_argument(tmp_path: Path) -> None:
-    def scale(x: jax.Array, weights: dict[str, jax.Array]) -> jax.Array:
-        return jnp.sqrt(x) * weights["w"]
-
-    example = (jax.ShapeDtypeStruct((3,), jnp.float32), {"w": jax.ShapeDtypeStruct((), jnp.bfloat16)})
-    file = tmp_path / "inputs.npz"
-    np.savez(file, **{"x": np.array([1, -1, 4.0]), "weights['w']": np.asarray(jnp.bfloat16(3))})
-    nonfinite = numbers(scale, *example, inputs=str(file)).nonfinite
-    assert nonfinite is not None
-    assert nonfinite.origin.opcode == "sqrt"
-    np.savez(file, np.ones(3), np.ones(()))
-    assert numbers(scale, *example, inputs=str(file)).nonfinite is None
-    np.savez(file, np.ones(3), np.array(np.inf))
-    infinite = numbers(scale, *example, inputs=str(file)).nonfinite
-    assert infinite is not None
-    assert (infinite.kind, infinite.origin.opcode) == ("infinity", "parameter")
-    for arrays, message in (
-        ([np.ones(4), np.ones(())], r"argument x has the shape \[3\].*arr_0 of shape \[4\]"),
-        ([np.ones(3)], r"no array for the argument weights\['w'\]"),
-        ([np.ones(3, complex), np.ones(())], "argument x has the type float32.*arr_0 of type complex128"),
-        ([np.zeros(3, "V4"), np.ones(())], r"argument x has the type float32.*arr_0 of type \|V4"),
-        ([np.full(3, 1e39), np.ones(())], "argument x .*arr_0 with numbers out of its range"),
-    ):
-        np.savez(file, *arrays)
-        with pytest.raises(InspectError, match=message):
-            numbers(scale, *example, inputs=str(file))
-    for array, message in ((np.full(3, 2**40), "with numbers out of its range"), (np.full(3, 0.5), "of type float64")):
-        np.savez(file, array, np.ones(()))
-        with pytest.raises(InspectError, match=rf"argument x has the type int32.*arr_0 {message}"):
-            numbers(scale, jax.ShapeDtypeStruct((3,), jnp.int32), example[1], inputs=str(file))
-    for path, message in ((tmp_path / "no.npz", "no such file"), (tmp_path / "text.npz", "not a file of arrays")):
-        (tmp_path / "text.npz").write_text("text")
-        with pytest.raises(InspectError, match=message):
-            numbers(scale, *example, inputs=str(path))
 
 
 def ask_closed() -> NumberChanges:
@@ -321,15 +258,6 @@ def test_differences_count_representable_numbers_signs_of_zero_and_new_nans() ->
     assert (complex_difference.absolute, complex_difference.relative) == (2, 1)
 
 
-def test_a_number_of_python_and_arrays_of_a_weak_type_are_inputs_of_the_eager_run() -> None:
-    def scale(x: jax.Array, *factors: float | jax.Array, **more: float) -> jax.Array:
-        return x * factors[0] * factors[1] + more["b"] * jnp.arange(3)
-
-    example = (jax.ShapeDtypeStruct((3,), jnp.bfloat16), 2.0, jnp.full((3,), 2.0))
-    [eager] = numbers(scale, *example, b=3, against=["eager"]).references
-    assert (eager.absence, eager.first) == ("", None)
-
-
 @pytest.mark.parametrize("kind", [jnp.int4, jnp.uint2, jnp.float4_e2m1fn, jnp.float8_e3m4, jnp.float8_e5m2fnuz])
 def test_numbers_of_less_than_a_byte_and_all_kinds_of_8_bits_run(kind: type) -> None:
     example = jax.ShapeDtypeStruct((4, 3), kind)
@@ -352,30 +280,3 @@ def test_prints_and_unknown_state_do_not_change_the_answer() -> None:
 def test_small_numbers_that_xla_prints_as_zeros_are_no_step() -> None:
     answer = numbers(lambda x: (x, jnp.float32([1e-45, -2e-44])), X, against=["none"])
     assert (answer.steps, answer.missed) == ((), ())
-
-
-def test_numbers_in_a_file_do_not_stand_for_the_arguments_that_jax_keeps(tmp_path: Path) -> None:
-    x = np.ones(3, np.float32)
-    np.savez(tmp_path / "both.npz", x, x)
-    with pytest.raises(InspectError, match="no array for the argument y; it has arr_0, arr_1, and more arrays than"):
-        numbers(lambda x, y: y * 2, x, x, inputs=str(tmp_path / "both.npz"))  # noqa: ARG005 - JAX drops the first one
-
-
-def test_files_that_numpy_cannot_read_and_values_that_are_no_arrays_are_refused(tmp_path: Path) -> None:
-    x = np.ones(3, np.float32)
-    path = tmp_path / "inputs.npz"
-    endless = "{'descr': '<f4', 'fortran_order'"
-    huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999,), }\n"
-    for header in (endless, huge):
-        with zipfile.ZipFile(path, "w") as file:
-            file.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        with pytest.raises(InspectError, match="is not a file of arrays of numbers"):
-            numbers(jnp.tanh, x, inputs=path)
-    np.save(tmp_path / "x.npy", x)
-    for inputs, message in (
-        (tmp_path / "x.npy", "is a single array"),
-        ([x], "inputs has the type list; pass random, a path, or arrays by name in a dictionary"),
-        ({"x": [[1], [2, 3]]}, "the call has no array of numbers for the argument x: "),
-    ):
-        with pytest.raises(InspectError, match=message):
-            numbers(jnp.tanh, x, inputs=inputs)

@@ -1,0 +1,35 @@
+"""The answer tells how the matrix units of the target round the factors of matmuls."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import numbers
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+KINDS = {"cpu": "", "h100": "TF32", "tpu-v5e": "bfloat16"}
+
+
+def test_the_rounding_of_matrix_units_is_told_with_the_way_to_prevent_it() -> None:
+    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    answers = {target: numbers(jnp.matmul, square, square, target=target, against=["none"]) for target in KINDS}
+    units = {target: answer.matrix_units for target, answer in answers.items()}
+    assert units["cpu"] is None
+    sizes = [units[target].relative for target in ("h100", "tpu-v5e")]  # type: ignore[union-attr]  # both round
+    assert sizes == [pytest.approx(3e-4, rel=0.5), pytest.approx(2.5e-3, rel=0.5)]
+    for target, kind in KINDS.items():
+        text = " ".join(str(answers[target]).split())
+        assert text.count(f"matmuls round float32 to {kind}") == (2 if kind else 0)
+        assert text.count("`jax.default_matmul_precision('highest')` prevents it") == (1 if kind else 0)
+
+
+@pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
+def test_a_matmul_of_the_highest_precision_is_not_rounded(target: str) -> None:
+    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    with jax.default_matmul_precision("highest"):
+        answer = numbers(jnp.matmul, square, square, target=target, against=["none"])
+    assert answer.matrix_units is None
+    assert "matmuls round" not in str(answer)
