@@ -131,7 +131,8 @@ def _write_arrays(arrays: Mapping[str, Sequence[np.ndarray[Any, Any]]], path: Pa
             if _has_short_text(array):
                 texts[name].append(f"np.array({array.tolist()}, {dtype})")
             else:
-                large[key] = array
+                # NumPy cannot load some of JAX's types by their names, so the file has bytes.
+                large[key] = np.ascontiguousarray(array).view(f"V{array.itemsize}")
                 texts[name].append(f"FILE[{key!r}].view({dtype})")
     if large:
         file = path.with_suffix(".npz")
