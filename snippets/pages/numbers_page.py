@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-import stamps
-from programs import attention, layernorm, product, rnn, rounded, rounding_error, softmax
+from programs import attention, layernorm, product, rounded, rounding_error, softmax
 from xla_inspect import capture, numbers
 from xla_inspect.analysis import list_kernels, main_memory_bytes
 from xla_inspect.budgets import BrokenError, hold_call
@@ -163,67 +162,6 @@ def check_issues(answers: Mapping[str, NumberChanges]) -> None:
         True,
         False,
     ]
-
-
-def ask_product(target: str) -> NumberChanges:
-    """Return the answer about a matmul in float32 on a target, without comparisons."""
-    return numbers(product.product, *product.EXAMPLE, target=target, against=["none"])
-
-
-def show_units(answers: Mapping[str, NumberChanges]) -> str:
-    """Return a table of the relative errors that passes and matrix units cause, by target."""
-    rows = [
-        (title(target), *(show_number(find_error(one)) for one in (answer.total, answer.matrix_units)))
-        for target, answer in answers.items()
-    ]
-    return markdown.cards(["target", "all passes", "rounding in matrix units"], rows)
-
-
-def read_results() -> Mapping[str, Mapping[str, float]]:
-    """Return the relative differences of a real H100's results from this CPU's, by program, as recorded."""
-    programs = stamps.read_sealed(stamps.DATA / "gpu-results.json")["programs"]
-    return {name: one for name, one in programs.items() if "skipped" not in one}
-
-
-def show_results(real: Mapping[str, Mapping[str, float]]) -> str:
-    """Return a folded table of the programs that ran on an H100, with the largest difference first."""
-    ordered = sorted(real.items(), key=lambda item: -item[1]["evaluated"])
-    rows = [
-        (markdown.code(name), *(show_number(one[kind]) if one[kind] else "the same bits" for kind in _KINDS))
-        for name, one in ordered
-    ]
-    header = ["program", "without the rounding", "with the rounding"]
-    record = stamps.read_sealed(stamps.DATA / "gpu-results.json")
-    folded = f"Relative errors of {len(real)} programs on an {record['device']}, JAX {record['versions']['jax']}"
-    return markdown.cards(header, rows, formatted=True, folded=folded)
-
-
-_KINDS = ("evaluated", "rounded")
-
-
-def measure_growth() -> float:
-    """Return how many times as large a small change of the first state of `rnn` is at the end."""
-    generator = np.random.default_rng(0)
-    inputs = [generator.standard_normal(leaf.shape).astype(leaf.dtype) for leaf in rnn.EXAMPLE]
-    changed = [np.nextafter(one, np.float32(9)) if number == 1 else one for number, one in enumerate(inputs)]
-    (last, _), (other, _) = (jax.jit(rnn.rnn)(*one) for one in (inputs, changed))
-    return float(np.abs(last - other).max() / np.abs(inputs[1] - changed[1]).max())
-
-
-def check_units(answers: Mapping[str, NumberChanges], real: Mapping[str, Mapping[str, float]]) -> None:
-    """Assert that the simulated rounding is the measured one, and that it explains most of the differences."""
-    cpu, gpu, tpu = (answers[target].matrix_units for target in TARGETS)
-    assert cpu is None
-    assert gpu
-    assert tpu
-    assert tpu.relative > 4 * gpu.relative > 100 * find_error(answers["h100"].total)
-    measured = real["product"]
-    assert abs(gpu.relative / measured["evaluated"] - 1) < 0.1
-    assert measured["rounded"] < measured["evaluated"] / 1000
-    closer = [one for one in real.values() if one["rounded"] != one["evaluated"]]
-    assert len(closer) >= 10
-    assert all(one["rounded"] < one["evaluated"] / 2 for one in closer)
-    assert measure_growth() > 1000
 
 
 def find_error(difference: ArrayDifference | None) -> float:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         write_runnable,
     )
     from xla_inspect.evaluation.known_values import hash_bits
-    from xla_inspect.evaluation.matrix_units import FACTOR_BITS
+    from xla_inspect.evaluation.rounded_factors import FACTOR_BITS
 else:
     __getattr__ = lazy_names(__name__)
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from xla_inspect.evaluation.device_tiles import list_groups
 from xla_inspect.evaluation.library_calls import LibraryCall, write_call
 from xla_inspect.evaluation.manual_regions import ENTRIES, EXITS, write_edge
-from xla_inspect.evaluation.matrix_units import round_factor, rounds_factors
 from xla_inspect.evaluation.physical_order import find_order, flatten, unflatten
 from xla_inspect.evaluation.plain_lines import PlainLines, UnknownOperationError, order_transposes
+from xla_inspect.evaluation.rounded_factors import round_factor, rounds_factors
 from xla_inspect.hlo import BITS
 
 if TYPE_CHECKING:

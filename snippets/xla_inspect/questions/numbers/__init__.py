@@ -6,7 +6,8 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.questions.numbers.chosen_outputs import find_outputs, list_outputs
-    from xla_inspect.questions.numbers.finding import ArrayDifference, NumberChanges, NumberDifference, rank
+    from xla_inspect.questions.numbers.finding import ArrayDifference, NumberChanges, rank
+    from xla_inspect.questions.numbers.number_difference import NumberDifference
     from xla_inspect.questions.numbers.options import add_input_arguments, compare_numbers, numbers
     from xla_inspect.questions.numbers.other_results import WAYS, NotComparedError, compare_outputs
     from xla_inspect.questions.numbers.program_pair import compare_programs, digest_results

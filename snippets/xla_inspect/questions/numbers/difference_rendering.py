@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from xla_inspect.answers import Part
-    from xla_inspect.questions.numbers.finding import NumberDifference, Step
+    from xla_inspect.questions.numbers.finding import Step
+    from xla_inspect.questions.numbers.number_difference import NumberDifference
 
 _MOST_RESULTS = 10
 _SUMS = "Some targets round each sum of a reduction in a narrow type, and other targets round only the last one."

@@ -12,10 +12,11 @@ from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.questions.numbers.array_difference import compare_results, widen
 from xla_inspect.questions.numbers.difference_origin import find_foreign
-from xla_inspect.questions.numbers.finding import NumberDifference, Step
+from xla_inspect.questions.numbers.finding import Step
 from xla_inspect.questions.numbers.module_part import inline_calls
 from xla_inspect.questions.numbers.module_runner import list_stages
 from xla_inspect.questions.numbers.number_comparison import NumberComparison, explain_absence
+from xla_inspect.questions.numbers.number_difference import NumberDifference
 from xla_inspect.questions.numbers.program_inputs import RANDOM
 
 if TYPE_CHECKING:
