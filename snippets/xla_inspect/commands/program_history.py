@@ -96,9 +96,9 @@ class ProgramHistory:
         if not self.options.every:
             boundaries = [boundary for question in self.asked if (boundary := self.search.find_boundary(question))]
         # The search for one question may measure releases that have further answers to another one.
-        each = {question.name: self.search.list_boundaries(question) for question in self.asked}
+        by_question = {question.name: self.search.list_boundaries(question) for question in self.asked}
         if self.options.every:
-            boundaries = [boundary for found in each.values() for boundary in found]
+            boundaries = [boundary for several in by_question.values() for boundary in several]
         counts = Counter(boundary.question.name for boundary in boundaries)
         # Boundaries of several questions are found one question after the other, but reported by release.
         order = {version: at for at, version in enumerate(self.span)}
@@ -118,7 +118,7 @@ class ProgramHistory:
             ),
             changes=changes,
             installed_bytes=measure_store(),
-            repeated=tuple(name for name, found in each.items() if len(found) > counts[name]),
+            repeated=tuple(name for name, several in by_question.items() if len(several) > counts[name]),
         )
 
     def _explain_nothing(self) -> InspectError:

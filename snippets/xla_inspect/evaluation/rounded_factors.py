@@ -53,10 +53,10 @@ def round_factor(shape: Shape, name: str, bits: int, lines: PlainLines) -> str:
     if bits == BFLOAT16:
         return lines.add(shape.plain, f"reduce-precision({name}), exponent_bits=8, mantissa_bits={bits}")
     # A GPU rounds a number between two others away from zero, unlike `reduce-precision`.
-    sizes, lost = shape.plain.removeprefix(shape.dtype), 23 - bits
+    sizes, bits_below = shape.plain.removeprefix(shape.dtype), 23 - bits
     number = lines.add(f"u32{sizes}", f"bitcast-convert({name})")
-    number = lines.add(f"u32{sizes}", f"add({number}, {lines.fill('u32', sizes, 1 << (lost - 1))})")
-    number = lines.add(f"u32{sizes}", f"and({number}, {lines.fill('u32', sizes, (1 << 32) - (1 << lost))})")
+    number = lines.add(f"u32{sizes}", f"add({number}, {lines.fill('u32', sizes, 1 << (bits_below - 1))})")
+    number = lines.add(f"u32{sizes}", f"and({number}, {lines.fill('u32', sizes, (1 << 32) - (1 << bits_below))})")
     number = lines.add(shape.plain, f"bitcast-convert({number})")
     finite = lines.add(f"pred{sizes}", f"is-finite({name})")
     return lines.add(shape.plain, f"select({finite}, {number}, {name})")
