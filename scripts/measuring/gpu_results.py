@@ -11,9 +11,10 @@ import argparse
 import hashlib
 import importlib
 import json
+import sys
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +28,9 @@ from xla_inspect.compilation import find_function
 from xla_inspect.errors import InspectError
 from xla_inspect.evaluation import FACTOR_BITS, Evaluator
 from xla_inspect.hlo import parse_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MOST_BYTES = 200 << 20
 """The size of inputs above which a program is left out."""
@@ -42,8 +46,12 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="the archive of the run")
     options = parser.parse_args()
     if options.action == "run":
+        try:
+            [device, *_] = jax.devices("cuda")
+        except RuntimeError as error:
+            sys.exit(f"{parser.prog}: there is no GPU that JAX can use here: {error}")
         with zipfile.ZipFile(options.file, "w", zipfile.ZIP_DEFLATED) as archive:
-            run_programs(archive)
+            run_programs(archive, find_programs(), device)
         return
     with zipfile.ZipFile(options.file) as archive:
         run = json.loads(archive.read("run.json"))
@@ -54,10 +62,10 @@ def main() -> None:
     print("wrote docs/data/gpu-results.json")
 
 
-def run_programs(archive: zipfile.ZipFile) -> None:
-    """Run each program twice on the GPU, and store its compiled module, the outputs, and their hashes."""
+def run_programs(archive: zipfile.ZipFile, names: Iterable[str], device: jax.Device) -> None:
+    """Run each program twice on JAX's default device, and store its compiled module, the outputs, and their hashes."""
     programs: dict[str, Any] = {}
-    for name in find_programs():
+    for name in names:
         try:
             function, inputs = make_inputs(name)
             executable = jax.jit(function, keep_unused=True).lower(*inputs).compile()
@@ -72,7 +80,6 @@ def run_programs(archive: zipfile.ZipFile) -> None:
         hashes = [[_hash(np.asarray(output)) for output in outputs] for outputs in (first, second)]
         programs[name] = {"hashes": hashes[0], "repeats": hashes[0] == hashes[1]}
         print(name, flush=True)
-    [device] = jax.devices("cuda")[:1]
     run = {
         "date": today(),
         "device": device.device_kind,
@@ -136,7 +143,7 @@ def find_share(stored: bytes, code: str, output: np.ndarray[Any, Any]) -> float:
     actual = output.ravel()[: expected.size].astype(kind)
     differs = ~((expected == actual) | (np.isnan(expected) & np.isnan(actual)))
     largest = np.abs(expected[np.isfinite(expected)]).max(initial=0)
-    return float(f"{np.abs(expected - actual)[differs].max(initial=0) / (largest or 1):.2g}")
+    return float(f"{np.abs(expected[differs] - actual[differs]).max(initial=0) / (largest or 1):.2g}")
 
 
 def make_inputs(name: str) -> tuple[Any, Any]:

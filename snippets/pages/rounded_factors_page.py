@@ -8,9 +8,10 @@ import jax
 import numpy as np
 
 import stamps
+from chapters import matrix_units
 from pages import numbers_page
 from programs import product, rnn
-from xla_inspect import numbers
+from xla_inspect import capture, numbers
 from xla_inspect.report import markdown, title
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ def measure_growth() -> float:
     return float(np.abs(last - other).max() / np.abs(inputs[1] - changed[1]).max())
 
 
+def list_types(precision: str) -> list[str]:
+    """Return the element types that the matrix units multiply in a TPU's kernels of the matmul, for a precision."""
+    with jax.default_matmul_precision(precision):
+        compiled = capture(product.product, *product.EXAMPLE, target="tpu-v5e", machine=True)
+    return [*matrix_units.count_types(compiled, "vmatmul")]
+
+
 def check_units(answers: Mapping[str, NumberChanges], real: Mapping[str, Mapping[str, float]]) -> None:
     """Assert that the simulated rounding is the measured one, and that it explains most of the differences."""
     cpu, gpu, tpu = (answers[target].matrix_units for target in numbers_page.TARGETS)
@@ -84,3 +92,4 @@ def check_units(answers: Mapping[str, NumberChanges], real: Mapping[str, Mapping
     assert len(closer) >= 10
     assert all(one["rounded"] < one["evaluated"] / 2 for one in closer)
     assert measure_growth() > 1000
+    assert [list_types(precision) for precision in ("default", "highest")] == [["bf16"], ["f32"]]

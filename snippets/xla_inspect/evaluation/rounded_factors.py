@@ -16,7 +16,7 @@ TF32, BFLOAT16 = 10, 7
 FACTOR_BITS = {"gpu": TF32, "tpu": BFLOAT16}
 """The bits to which products of the default precision round, by kind of target.
 
-Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.Precision.html. On an H100, they explain nearly all of the
+Source: https://docs.jax.dev/en/latest/201/precision.html. On an H100, they explain nearly all of the
 difference of matmuls from float32 (docs/data/gpu-results.json). No TPU was measured.
 """
 
@@ -44,8 +44,8 @@ def rounds_factors(product: Instruction, factors: Iterable[Shape], callers: Iter
     has_algorithm = "algorithm" in product.attributes or "alg_dot" in precision
     # A fusion of another kind on a GPU computes products in float32.
     is_on_unit = not is_gpu or all(one.fusion_kind in {None, "kCustom"} for one in callers)
-    has_choice = is_exact or has_algorithm
-    return is_product and is_on_unit and not has_choice and {shape.dtype for shape in factors} == {"f32"}
+    is_default = not is_exact and not has_algorithm
+    return is_product and is_on_unit and is_default and {shape.dtype for shape in factors} == {"f32"}
 
 
 def round_factor(shape: Shape, name: str, bits: int, lines: PlainLines) -> str:
