@@ -94,6 +94,25 @@ def test_release_pass_and_line_are_reported_and_saved(project: Path, capsys: pyt
     assert sorted(path.name for path in project.iterdir() if path.suffix) == ["found.html", "found.md", "step.py"]
 
 
+@pytest.mark.usefixtures("project")
+def test_a_question_whose_answer_changed_twice_is_named_with_the_command_that_finds_both(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def probe_each(environment: Environment, tasks: Tasks, *, flags: dict[str, str], **others: Any) -> Iterator[Any]:  # noqa: ANN401 - as they are
+        passes = {"0.90.0": "fusion", "0.93.0": "dot-library-rewriter,fusion"}.get(environment.version, "")
+        return run_probe(environment, tasks, flags={**flags, "xla_disable_hlo_passes": passes}, **others)
+
+    monkeypatch.setattr(program_history, "run_probe", probe_each)
+    words = ["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--ask", "kernels"]
+    command_line.main(words)
+    text = " ".join(capsys.readouterr().out.split())
+    assert "a release with a change is " in text
+    assert "Answers also changed at other releases (kernels)." in text
+    assert "since --every --ask kernels --from 0.90.0 --to 0.93.0" in text
+    assert command_line.main([*words, "--every"]) == 1
+    assert "Answers also changed" not in capsys.readouterr().out
+
+
 def test_a_release_that_changes_results_is_reported_with_its_pass_and_the_size(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -58,7 +57,9 @@ ENTRY %main (x: f32[7,1], y: f32[1,1]) -> f32[7,1] {{
 
 def multiply(evaluator: Evaluator, module: Module, target: str) -> list[float]:
     """Return the products of seven numbers with 1 as the matrix units of a target compute them."""
-    x = np.float32([ONE_LOST_BIT, -ONE_LOST_BIT, 1 + 3 * 2.0**-9, -0.0, np.inf, -np.inf, np.nan])[:, None]
+    # The bits of this NaN become those of a zero if they are rounded as a number.
+    nan = np.array(0x7FFFFFFF, np.uint32).view(np.float32)
+    x = np.float32([ONE_LOST_BIT, -ONE_LOST_BIT, 1 + 3 * 2.0**-9, -0.0, np.inf, -np.inf, nan])[:, None]
     [[actual]] = evaluator.run(module, [[x], [np.ones((1, 1), np.float32)]], factor_bits=FACTOR_BITS[target])
     return [float(value) for value in actual.ravel()]
 
@@ -105,16 +106,18 @@ def test_a_dot_in_a_loop_fusion_of_a_gpu_keeps_float32(evaluator: Evaluator) -> 
     np.testing.assert_array_equal(multiply(evaluator, make_dot(kind="kLoop"), "gpu"), EXACT)
 
 
-def test_factors_of_another_type_stay(evaluator: Evaluator) -> None:
-    text = """HloModule m
-ENTRY %main (x: f16[2,1], y: f16[1,1]) -> f16[2,1] {
-  %x = f16[2,1]{1,0} parameter(0)
-  %y = f16[1,1]{1,0} parameter(1)
-  ROOT %z = f16[2,1]{1,0} dot(%x, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}
+@pytest.mark.parametrize("target", ["gpu", "tpu"])
+@pytest.mark.parametrize(("name", "kind"), [("f16", np.float16), ("f64", np.float64), ("s32", np.int32)])
+def test_factors_of_another_type_stay(evaluator: Evaluator, name: str, kind: type, target: str) -> None:
+    text = f"""HloModule m
+ENTRY %main (x: {name}[2,1], y: {name}[1,1]) -> {name}[2,1] {{
+  %x = {name}[2,1]{{1,0}} parameter(0)
+  %y = {name}[1,1]{{1,0}} parameter(1)
+  ROOT %z = {name}[2,1]{{1,0}} dot(%x, %y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}
 """
-    x = np.array([[1 + 2.0**-10], [3]], np.float16)
-    inputs = [[x], [np.ones((1, 1), np.float16)]]
-    [[actual]] = evaluator.run(parse_module(text), inputs, factor_bits=FACTOR_BITS["tpu"])
-    assert actual.dtype == jnp.float16
+    x = np.array([[1025], [2047]]).astype(kind)
+    inputs = [[x], [np.ones((1, 1), kind)]]
+    [[actual]] = evaluator.run(parse_module(text), inputs, factor_bits=FACTOR_BITS[target])
+    assert actual.dtype == kind
     np.testing.assert_array_equal(actual, x)

@@ -55,21 +55,29 @@ def test_an_asynchronous_slice_is_a_slice(evaluator: Evaluator) -> None:
 
 
 def test_an_asynchronous_fusion_is_a_call(evaluator: Evaluator) -> None:
-    inside = """%inside (a: f32[2,3]) -> f32[1,2,3] {
-  %a = f32[2,3]{1,0} parameter(0)
-  %b = f32[2,3]{1,0} negate(%a)
-  ROOT %c = f32[1,2,3]{2,1,0} bitcast(%b)
+    inside = """%inside (a: f32[4,2,3], i: s32[], b: f32[2,3]) -> f32[4,2,3] {
+  %a = f32[4,2,3]{2,1,0} parameter(0)
+  %i = s32[] parameter(1)
+  %b = f32[2,3]{1,0} parameter(2)
+  %zero = s32[] constant(0)
+  %row = f32[1,2,3]{2,1,0} bitcast(%b)
+  ROOT %c = f32[4,2,3]{2,1,0} dynamic-update-slice(%a, %row, %i, %zero, %zero)
 }
 """
+    whole = "f32[4,2,3]{2,1,0}"
     module = make_module(
-        """
-      %x = f32[2,3]{1,0} parameter(0)
-      %start = ((f32[2,3]{1,0}), f32[1,2,3]{2,1,0}, u32[]) fusion-start(%x), kind=kLoop, calls=%inside
-      ROOT %done = f32[1,2,3]{2,1,0} fusion-done(%start)""",
+        f"""
+      %x = {whole} parameter(0)
+      %i = s32[] parameter(1)
+      %y = f32[2,3]{{1,0}} parameter(2)
+      %start = (({whole}, s32[], f32[2,3]{{1,0}}), {whole}, u32[]) fusion-start(%x, %i, %y), kind=kLoop, calls=%inside
+      ROOT %done = {whole} fusion-done(%start)""",
         inside,
     )
-    [actual] = run(evaluator, module, X)
-    np.testing.assert_array_equal(actual, -X[None])
+    zeros = np.zeros((4, 2, 3), np.float32)
+    [actual] = run(evaluator, module, zeros, np.int32(2), X)
+    np.testing.assert_array_equal(actual[2], X)
+    np.testing.assert_array_equal(np.delete(actual, 2, 0), zeros[:3])
 
 
 @pytest.mark.parametrize("kind", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz"])
@@ -82,6 +90,17 @@ def test_products_of_eight_bit_floats_are_added_in_float32(evaluator: Evaluator,
       ROOT %z = f32[2,2]{{1,0}} dot(%x, %y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}""")
     [actual] = run(evaluator, module, X.astype(dtype), X.T.astype(dtype))
     np.testing.assert_array_equal(actual, X.astype(dtype).astype(np.float32) @ X.T.astype(dtype).astype(np.float32))
+
+
+def test_a_product_with_a_result_of_eight_bits_is_rounded_once(evaluator: Evaluator) -> None:
+    dtype, generator = np.dtype("float8_e4m3fn"), np.random.default_rng(0)
+    x, y = (generator.standard_normal(shape).astype(dtype) for shape in ((16, 64), (64, 16)))
+    module = make_module("""
+      %x = f8e4m3fn[16,64]{1,0} parameter(0)
+      %y = f8e4m3fn[64,16]{1,0} parameter(1)
+      ROOT %z = f8e4m3fn[16,16]{1,0} dot(%x, %y), lhs_contracting_dims={1}, rhs_contracting_dims={0}""")
+    [actual] = run(evaluator, module, x, y)
+    assert actual.tobytes() == (x.astype(np.float32) @ y.astype(np.float32)).astype(dtype).tobytes()
 
 
 def test_an_asynchronous_sum_over_devices_is_a_sum(evaluator: Evaluator) -> None:

@@ -106,7 +106,7 @@ def _write(pair: ModulePair, names: Names, about: Mapping[str, str], runner: Mod
     for word, (text, _) in zip(("before", "after"), runnable, strict=True):
         literal = text.replace("\\", r"\\").replace('"""', r"\"\"\"")
         yield f'# The module {word} the pass.\n{word.upper()} = """\\\n{literal}"""\n'
-    yield from _write_arrays(arrays, path)
+    yield from list_inputs(arrays, path)
     for word, (_, passes), its_inputs in zip(("before", "after"), runnable, inputs, strict=True):
         yield f"# The inputs of the module {word} the pass, and the only passes that change it here."
         yield f"{word.upper()}_INPUTS = {its_inputs}"
@@ -120,8 +120,16 @@ def _write(pair: ModulePair, names: Names, about: Mapping[str, str], runner: Mod
     yield f'    print(*compare_modules(modules, INPUTS, {devices}), sep="\\n")\n'
 
 
-def _write_arrays(arrays: Mapping[str, Sequence[np.ndarray[Any, Any]]], path: Path) -> Iterator[str]:
-    """Yield the dictionary of the inputs, and write the large ones to a file."""
+def list_inputs(arrays: Mapping[str, Sequence[np.ndarray[Any, Any]]], path: Path) -> Iterator[str]:
+    """Yield the lines of a dictionary of the inputs by device, and write the large ones to a file.
+
+    Args:
+        arrays: The arrays of each input by device.
+        path: The reproducer; the file has the same name with the ending `.npz`.
+
+    Raises:
+        InspectError: The file cannot be written.
+    """
     texts: dict[str, list[str]] = {}
     large: dict[str, np.ndarray[Any, Any]] = {}
     for name, shards in arrays.items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ from xla_inspect.questions.numbers.module_pair import ModulePair
 from xla_inspect.questions.numbers.module_part import inline_calls
 from xla_inspect.questions.numbers.module_runner import ModuleRunner
 from xla_inspect.questions.numbers.options import compare_numbers
+from xla_inspect.questions.numbers.reproducer import list_inputs
 from xla_inspect.subject import Subject
 
 if TYPE_CHECKING:
@@ -145,3 +147,17 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_compilation(
     output = capsys.readouterr()
     assert message in " ".join(output.err.split())
     assert output.out == ""
+
+
+@pytest.mark.parametrize("kind", ["float8_e5m2", "bfloat16", "int4", "float32"])
+def test_large_inputs_of_each_type_are_read_again_from_the_file_next_to_the_reproducer(
+    kind: str, tmp_path: Path
+) -> None:
+    array = np.random.default_rng(0).integers(0, 7, 2000).astype(kind)
+    path = tmp_path / "reproducer.py"
+    text = "\n".join(list_inputs({"x": [array]}, path))
+    names: dict[str, Any] = {"np": np, "os": os, "__file__": str(path)}
+    exec(text, names)  # noqa: S102 - the tool wrote it
+    [actual] = names["INPUTS"]["x"]
+    assert actual.dtype == array.dtype
+    assert actual.tobytes() == array.tobytes()

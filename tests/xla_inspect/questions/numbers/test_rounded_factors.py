@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import pytest
 
+from programs import product
 from xla_inspect import numbers
 
 pytestmark = pytest.mark.usefixtures("all_targets")
@@ -24,6 +27,15 @@ def test_the_rounding_of_matrix_units_is_told_with_the_way_to_prevent_it() -> No
         text = " ".join(str(answers[target]).split())
         assert text.count(f"matmuls round float32 to {kind}") == (2 if kind else 0)
         assert text.count("`jax.default_matmul_precision('highest')` prevents it") == (1 if kind else 0)
+
+
+def test_the_first_sentence_has_the_rounding_only_if_it_is_larger_than_each_pass() -> None:
+    one = numbers(product.product, *product.EXAMPLE, target="h100", against=["none"])
+    first = " ".join(str(one).partition("\n\n")[0].split())
+    assert "the largest step is splitk-rewriter" in first
+    assert "; on a real NVIDIA H100, matmuls round float32 to TF32" in first
+    steps = tuple(replace(step, difference=replace(step.difference, relative=1.0)) for step in one.steps)
+    assert "matmuls" not in str(replace(one, steps=steps)).partition("\n\n")[0]
 
 
 @pytest.mark.parametrize("target", ["h100", "tpu-v5e"])

@@ -72,7 +72,7 @@ def test_a_change_is_the_first_one_only_if_no_other_release_has_another_answer(r
         target="cpu",
         first="0.0",
         last="0.2",
-        questions=("numbers",),
+        questions=("kernels", "numbers"),
         rows=rows,
         changes=(ReleaseChange("numbers", "0.0", "0.1", (), "hash a", "hash b"),),
         not_measured=(),
