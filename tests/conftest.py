@@ -51,7 +51,7 @@ SETTINGS = ("JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64", "LIBTPU_INIT_ARGS"
 
 FIRST = "tests/site/test_reproducible.py"
 LEFT_OUT = pytest.StashKey[int]()
-COMPILERS = {"libtpu": "libtpu", "jax-cuda13-plugin": "jax_cuda13_plugin"}
+COMPILERS = {"libtpu": "libtpu", "jax-cuda13-plugin": "jax_cuda13_plugin", "jax-rocm7-pjrt": "jax_plugins.xla_rocm7"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MACOS_BROWSERS = (
     Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"),

@@ -12,6 +12,8 @@ import pkgutil
 import sys
 from pathlib import Path
 
+import quiet_rocm_plugin  # noqa: F401 - the wheel does this whenever Python starts
+
 # The plugins themselves are in other folders of this name on Python's path.
 __path__ = pkgutil.extend_path(__path__, __name__)
 

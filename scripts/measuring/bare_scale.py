@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import targets
-from xla_inspect.compilation import PLATFORMS, list_program_members, pin_options
+from xla_inspect.compilation import list_program_members, pin_options
 from xla_inspect.subject import load_file, read_mesh
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def main(words: Sequence[str]) -> int:
         else:
             args = put(program.example, jax.sharding.SingleDeviceSharding(target.devices()[0]))
         # The compiler runs without the devices, so the platform is named explicitly.
-        lowered = jax.jit(program.function, **settings).trace(*args).lower(lowering_platforms=(PLATFORMS[target.kind],))
+        lowered = jax.jit(program.function, **settings).trace(*args).lower(lowering_platforms=(target.platform,))
         try:
             lowered.compile(compiler_options=dict(pin_options(target)))
         except RuntimeError as error:

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 STORE = ROOT / ".cache" / "drift"
 
 KINDS = ("cpu", "tpu", "gpu")
-RECORDED = frozenset({*chain.from_iterable(targets.PACKAGES.values()), "numpy"})
+
+
+def list_packages(kind: str) -> Sequence[str]:
+    """Return the packages that compile for a kind of target; of GPUs, only NVIDIA's are measured."""
+    return targets.PACKAGES["cuda" if kind == "gpu" else kind]
+
+
+RECORDED = frozenset({*chain.from_iterable(map(list_packages, KINDS)), "numpy"})
 """The packages whose versions are recorded."""
 
 
@@ -58,7 +65,7 @@ def list_wanted(version: str, libtpu: str = "") -> dict[str, Sequence[str]]:
     pinned = list_pinned(version, libtpu)
     if "jax" in pinned:
         kinds = KINDS[:2] if libtpu else KINDS
-        packages = {kind: targets.PACKAGES[kind] for kind in kinds}
+        packages = {kind: list_packages(kind) for kind in kinds}
         packages["cpu"] = (*packages["cpu"], "numpy")
         return {kind: [f"{name}=={pinned[name]}" for name in names] for kind, names in packages.items()}
     if libtpu:
@@ -91,5 +98,5 @@ def adapt_all(environment: Environment) -> dict[str, str]:
     """Return the figures of each GPU in the format of a release's plugin, by short name; none without a plugin."""
     if "gpu" in environment.missing or environment.plugin is None:
         return {}
-    names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]
+    names = [name for name in targets.TARGETS if targets.find_entry(name).platform == "cuda"]
     return {name: adapt_figures(targets.read_spec(name), environment.plugin) for name in names}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from releases.compacting import name_program
 from releases.measuring import CODED
-from xla_inspect import targets
+from releases.pinned_environments import KINDS, list_packages
 from xla_inspect.releases import Release, ReleaseCompile
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def list_lacking(record: Release, versions: Mapping[str, str], tasks: Sequence[T
     """
     stale = {
         kind
-        for kind, packages in targets.PACKAGES.items()
-        if any(record.versions.get(name) != versions[name] for name in packages if name in versions)
+        for kind in KINDS
+        if any(record.versions.get(name) != versions[name] for name in list_packages(kind) if name in versions)
     }
 
     def holds(task: Task) -> bool:

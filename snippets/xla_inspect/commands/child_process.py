@@ -112,7 +112,7 @@ def run_apart(
             return 2
         # If the reader closed the pipe, this process ended the child, so the early end is no error.
         if not exit_status and not closed:
-            print_note(_explain_end(code, options, file, Path(name) / STACKS))
+            print_note(_explain_end(code, options, file, Path(name) / STACKS) + name_last_call(process.pid))
         # A process that wrote no status did not finish, so its command cannot count as a success.
         return int(exit_status or 2)
 
@@ -241,6 +241,14 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
     # A negative exit code is the number of the signal that ended the process.
     what_to_do = user_code.ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
     return f"{where}: the process that ran this file ended early ({name_end(code)})\n{what_to_do}"
+
+
+def name_last_call(process: int) -> str:
+    """Return a line about the last call that a crashed process made of a stand-in for ROCm's libraries, or ""."""
+    from xla_inspect.targets import name_rocm_call
+
+    call = name_rocm_call(process)
+    return f"\nThe last call of a ROCm library was {call}, which is a stand-in here." if call else ""
 
 
 def sweep(folder: str) -> None:

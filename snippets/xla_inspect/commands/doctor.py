@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
     import jax
 
-CHECKED = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "libtpu")
+CHECKED = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "jax-rocm7-pjrt", "libtpu")
 """The packages whose requirements are compared with the installed versions."""
+
+PLUGINS = {"jax-cuda13-plugin": ("jax-cuda13-plugin", "jax-cuda13-pjrt"), "jax-rocm7-pjrt": ("jax-rocm7-pjrt",)}
+"""The plugins that must be of jaxlib's release, each with the packages to install for another."""
 
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)]*)\)?\s*(?:;(?P<marker>.*))?")
 _BOUND = re.compile(r"(?P<sign>[<>=!~]=?)\s*(?P<version>\d[\d.]*)")
@@ -33,13 +36,13 @@ _BOUND = re.compile(r"(?P<sign>[<>=!~]=?)\s*(?P<version>\d[\d.]*)")
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print the available targets and the problems, and return the exit status: 1 if there is a problem."""
-    versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}
+    versions = {name: find_version(name) for platform in ("cuda", "rocm", "tpu") for name in PACKAGES[platform]}
     installed = {name: version for name, version in versions.items() if version}
     checks, failures = [], []
-    # `groupby` needs the targets of one kind next to each other, which is their order in `TARGETS`.
-    for kind, group in groupby(TARGETS, key=lambda name: find_target(name).kind):
+    # `groupby` needs the targets of one platform next to each other, which is their order in `TARGETS`.
+    for platform, group in groupby(TARGETS, key=lambda name: find_target(name).platform):
         names = tuple(group)
-        check, failure = _check(kind, names, quick=options.quick)
+        check, failure = _check(platform, names, quick=options.quick)
         checks.append(check)
         failures += failure
     cache = find_cache()
@@ -79,12 +82,15 @@ def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
                     f"{package} {find_version(package)} requires {required}, but version {version} is installed",
                     f"pip install '{required}'",
                 )
-    plugin, jaxlib = installed.get("jax-cuda13-plugin"), installed.get("jaxlib")
-    if plugin and jaxlib and plugin.split(".")[:3] != jaxlib.split(".")[:3]:
-        yield Trouble(
-            f"jax-cuda13-plugin {plugin} and jaxlib {jaxlib} are different releases",
-            f"pip install jax-cuda13-plugin=={jaxlib} jax-cuda13-pjrt=={jaxlib}",
-        )
+    jaxlib = installed.get("jaxlib", "")
+    for plugin, packages in PLUGINS.items():
+        version = installed.get(plugin)
+        if version and jaxlib and version.split(".")[:3] != jaxlib.split(".")[:3]:
+            release = ".".join(jaxlib.split(".")[:3])
+            yield Trouble(
+                f"{plugin} {version} and jaxlib {jaxlib} are different releases",
+                f"pip install {' '.join(f"'{name}=={release}.*'" for name in packages)}",
+            )
 
 
 def admits(bounds: str, version: str) -> bool:
@@ -130,11 +136,11 @@ def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
             )
 
 
-def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
-    """Return the availability of a kind of target and any problems; unless `quick`, compile a small program for it."""
+def _check(platform: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
+    """Return the availability of a platform's targets and any problems; unless `quick`, compile a small program."""
     obstacle = find_target(names[0]).obstacle
-    # One target of each kind is enough, since all targets of a kind share the same compiler library.
-    target = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])
+    # One target of each platform is enough, since all of its targets share the same compiler library.
+    target = next((name for name in names if name in {"cpu", "h100", "mi300x", "tpu-v5e"}), names[0])
     if obstacle or quick:
         return TargetCheck(names, obstacle, "", 0.0), []
     start = time.perf_counter()
@@ -142,7 +148,7 @@ def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetChe
         _compile(target)
     # An incompatible plugin may fail in any of these ways, also while it is imported.
     except (InspectError, RuntimeError, ImportError, AttributeError) as error:
-        line = install_line({"gpu": "cuda", "tpu": "tpu"}[kind]) if kind != "cpu" else install_line()
+        line = install_line() if platform == "cpu" else install_line(platform)
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         return TargetCheck(names, reason, "", 0.0), [
             Trouble(f"A small program did not compile for {target} ({reason})", line)

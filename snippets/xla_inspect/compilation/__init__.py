@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.hlo_locations import located_hlo
     from xla_inspect.compilation.jaxprs import count_primitives, read_steps, walk_equations
     from xla_inspect.compilation.logged_compile import LEVELS, LoggedProcess, list_variables
-    from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
+    from xla_inspect.compilation.lowering import Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh, shard
     from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
     from xla_inspect.compilation.program_capture import capture_program
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.compilation.registers import count_registers
     from xla_inspect.compilation.sass import disassemble
+    from xla_inspect.compilation.without_device import adapt_options
     from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
     from xla_inspect.targets import USUAL
 else:
@@ -40,13 +41,13 @@ __all__ = [
     "LEVELS",
     "MEMORY",
     "PINNED",
-    "PLATFORMS",
     "PREFIX",
     "USUAL",
     "LoggedProcess",
     "Lowered",
     "Program",
     "RefusedHloError",
+    "adapt_options",
     "ambient_flags",
     "begin_capture",
     "capture",

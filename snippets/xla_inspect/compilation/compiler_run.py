@@ -103,7 +103,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
 @cache
 def start_compiler(target: Target) -> None:
     """Compile a trivial program once per target, so that later programs' times exclude the compiler's startup."""
-    placed = jax_private.place(lowering.start_lowering(target.kind), target.devices()[:1])
+    placed = jax_private.place(lowering.start_lowering(target.platform), target.devices()[:1])
     placed.compile(dict(dump_compile.PINNED[target.kind]))
 
 

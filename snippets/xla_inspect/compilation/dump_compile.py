@@ -7,11 +7,12 @@ import re
 import shutil
 import tempfile
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import dumps, store
+from xla_inspect.compilation.without_device import compile_with_stand_ins
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import TILING_MODEL, find_entry, knows_gpu_option
 
@@ -72,7 +73,8 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
     dumping = list_options(target.kind, folder, passes=passes, code=code)
     while True:
         try:
-            return stage.compile({**options, **{name: dumping[name] for name in dumping if name not in _UNKNOWN}})
+            complete = {**options, **{name: dumping[name] for name in dumping if name not in _UNKNOWN}}
+            return compile_with_stand_ins(target, partial(stage.compile, complete))
         except RuntimeError as error:
             # The compilers word the error for an unknown option differently.
             match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
@@ -99,7 +101,7 @@ def pin_options(target: Target) -> dict[str, str | int | bool]:
     `TILING_MODEL` is one of them only for a target with such a model, and if the installed plugin knows the option;
     without it, the compiler takes the first tile of its list.
     """
-    models = find_entry(target.base).has_tiling_model and knows_gpu_option(TILING_MODEL)
+    models = find_entry(target.base).has_tiling_model and knows_gpu_option(TILING_MODEL, target.platform)
     return {**PINNED[target.kind], **({TILING_MODEL: True} if models else {})}
 
 

@@ -46,7 +46,7 @@ class Program:
         file: The file that defines the function, or None if there is none.
         mesh: Axis names and sizes of the mesh that the program runs under, or None.
         specs: The sharding of each positional example over the mesh, or None (see `meshes.shard`).
-        known: The lowered program by kind of target; None if a lowering rule needs the target's own device.
+        known: The lowered program by platform; None if a lowering rule needs the target's own device.
         around_tracing: A context manager to enter, in the tracing thread, while the function is traced.
     """
 
@@ -62,7 +62,7 @@ class Program:
 
     @cached_property
     def traced(self) -> Traced:
-        """The program traced once without its mesh, for targets of all kinds."""
+        """The program traced once without its mesh, for targets of all platforms."""
         return run_fresh(lambda: _trace(self, self.args, self.kwargs))
 
     @cached_property
@@ -114,10 +114,6 @@ class Program:
             "frames": chains,
             "files": tuple(sorted({frame.file for chain in chains.values() for frame in chain})),
         }
-
-
-PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
-"""The platform whose lowering rules JAX uses, by the kind of target."""
 
 
 def describe_call(
@@ -196,7 +192,7 @@ def held_settings(project: Path) -> Iterator[None]:
 
 
 def lower(program: Program, target: Target) -> Lowered:
-    """Trace a program and lower it for a target, once for all targets of its kind; under a mesh, anew in each call.
+    """Trace a program and lower it for a target, once for all targets of its platform; under a mesh, anew in each call.
 
     This loads no compiler and creates no device, with two exceptions: a program under a mesh uses the target's devices,
     and some lowering rules, such as those of host callbacks and of Pallas, need the target's client.
@@ -206,12 +202,12 @@ def lower(program: Program, target: Target) -> Lowered:
     """
     if program.mesh:
         return _lower_under_mesh(program, meshes.make_mesh(program.mesh, target), target)
-    if target.kind not in program.known:
+    if target.platform not in program.known:
         try:
-            program.known[target.kind] = _lower_traced(program.traced, target, None)
+            program.known[target.platform] = _lower_traced(program.traced, target, None)
         except Exception:  # noqa: BLE001 - whatever it is, it is raised again where it has another cause
-            program.known[target.kind] = None
-    return program.known[target.kind] or _lower_traced(program.traced, target, target.devices()[0])
+            program.known[target.platform] = None
+    return program.known[target.platform] or _lower_traced(program.traced, target, target.devices()[0])
 
 
 def _lower_under_mesh(program: Program, mesh: jax.sharding.Mesh, target: Target) -> Lowered:
@@ -247,12 +243,13 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
 
 
 def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ()) -> Lowered:
-    start_lowering(target.kind)
+    start_lowering(target.platform)
     with targets.find_occasion()(object()):
         start = perf_counter()
-        platform = PLATFORMS[target.kind]
-        stage = traced.stage.lower(lowering_platforms=(platform,))
-        return Lowered(jax_private.put_module(stage, traced.stage, platform), traced, devices, perf_counter() - start)
+        stage = traced.stage.lower(lowering_platforms=(target.platform,))
+        return Lowered(
+            jax_private.put_module(stage, traced.stage, target.platform), traced, devices, perf_counter() - start
+        )
 
 
 def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
@@ -266,11 +263,11 @@ def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
 
 @cache
-def start_lowering(kind: str) -> jax.stages.Lowered:
-    """Lower a trivial program once per kind and return it, so that later programs' times exclude JAX's own loading."""
+def start_lowering(platform: str) -> jax.stages.Lowered:
+    """Lower a trivial program once per platform and return it, so that later times exclude JAX's own loading."""
 
     def work() -> jax.stages.Lowered:
-        lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(PLATFORMS[kind],))
+        lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(platform,))
         return lowered
 
     # The new thread has no mesh; under the caller's mesh, this program would be one for several devices.

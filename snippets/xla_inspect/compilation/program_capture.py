@@ -6,7 +6,7 @@ import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from xla_inspect.compilation import capture_cache, dump_compile, lowering
+from xla_inspect.compilation import capture_cache, dump_compile, lowering, without_device
 from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.targets import settle
 from xla_inspect.terminal import cut_names
@@ -47,6 +47,7 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     settings = {**dump_compile.pin_options(target), **options}
     with lowering.held_settings(program.project):
         lowered = lowering.lower(program, target)
+        settings = without_device.adapt_options(target, lowered.stablehlo, settings)
         log = low_level = None
         with ExitStack() as beside:
             # Second compiles need modules that the first one does not.

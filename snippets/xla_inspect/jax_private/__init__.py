@@ -38,6 +38,7 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.jax_private.execution import compile_hlo, run_executable
+    from xla_inspect.jax_private.plugins import describe_devices, register_stand_in
     from xla_inspect.jax_private.stablehlo_call import (
         call_stablehlo,
         evaluate_size,
@@ -64,6 +65,7 @@ __all__ = [
     "compile_hlo",
     "count_work",
     "describe_compile",
+    "describe_devices",
     "entered_settings",
     "evaluate_size",
     "find_devices",
@@ -89,6 +91,7 @@ __all__ = [
     "read_options",
     "read_settings",
     "refine_shapes",
+    "register_stand_in",
     "replace_module",
     "run_executable",
     "run_pass",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import list_launches, read_jaxpr_lines, read_stablehlo_lines
 from xla_inspect.captured import Capture, pack, unpack
-from xla_inspect.compilation import PLATFORMS, compile_lowered, disassemble, pin_options, place_dumps  # noqa: F401 - loaded before the fork
+from xla_inspect.compilation import adapt_options, compile_lowered, disassemble, pin_options, place_dumps  # noqa: F401 - loaded before the fork
 from xla_inspect.errors import InspectError
 from xla_inspect.play.code_outline import outline
 from xla_inspect.play.failures import make_failure
@@ -50,7 +50,7 @@ def run_compiler(connection: Connection, kind: str) -> None:
     # A process for a kind without its compiler still answers jobs, each with the reason.
     if not target.obstacle:
         shape = ((8, 8),)
-        program = SentProgram("warm", "", {}, write_bytecode(lower_zeros(shape, shape, PLATFORMS[target.kind])))
+        program = SentProgram("warm", "", {}, write_bytecode(lower_zeros(shape, shape, target.platform)))
         describe_capture(compile_lowered(program, program, target, pin_options(target))(), code=True)
     _do_jobs(connection, _compile)
 
@@ -82,7 +82,8 @@ def _compile(work: dict[str, Any], send: Send) -> None:
     seconds = {"trace": program.traced.seconds, "lower": program.seconds}
     # The page shows the jaxpr and StableHLO while the compiler still runs.
     send({"kind": "lowered", "data": describe_lowered(program, target), "seconds": seconds})
-    finish = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})
+    options = adapt_options(target, program.stablehlo, {**pin_options(target), **work["options"]})
+    finish = compile_lowered(program, program, target, options)
     capture = finish().retold(sources=program.sources)
     # The result is sent before the capture is stored, so the page does not wait for the file to be written.
     send({"kind": "whole", **describe_whole(capture, seconds)})

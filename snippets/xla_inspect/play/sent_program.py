@@ -12,7 +12,6 @@ import jax.numpy as jnp
 
 from xla_inspect import jax_private
 from xla_inspect.captured import Constant, Equations  # noqa: TC001
-from xla_inspect.compilation import PLATFORMS
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
@@ -77,7 +76,7 @@ class SentProgram:
             tuple(tuple(ir.RankedTensorType(value).shape) for value in values) for values in (kind.inputs, kind.results)
         )
         # JAX compiles only its own lowered programs, so the module replaces that of a program with the same shapes.
-        stage = jax_private.replace_module(lower_zeros(arguments, results, PLATFORMS[target.kind]), self._module)
+        stage = jax_private.replace_module(lower_zeros(arguments, results, target.platform), self._module)
         return jax_private.place(stage, target.devices()[:1])
 
     @cached_property

@@ -70,4 +70,4 @@ def find_device(name: str) -> Target:
     if name != NAME:
         return targets.find_target(name)
     entry = targets.find_entry(NAME)
-    return Device(NAME, entry.kind, entry.device, entry.topology)
+    return Device(NAME, entry.kind, entry.platform, entry.device, entry.topology)

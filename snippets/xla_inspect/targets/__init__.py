@@ -9,6 +9,7 @@ from xla_inspect.targets.devices import (
     explain_tiles,
     find_target,
     knows_gpu_option,
+    name_rocm_call,
 )
 from xla_inspect.targets.environment import (
     COMPILERS_FIND,
@@ -28,6 +29,7 @@ from xla_inspect.targets.environment import (
 )
 from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
 from xla_inspect.targets.labels import lane, short, title
+from xla_inspect.targets.rocm_libraries import forget_rocm_calls
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
 
 __all__ = [
@@ -53,11 +55,13 @@ __all__ = [
     "find_occasion",
     "find_target",
     "find_version",
+    "forget_rocm_calls",
     "keep_devices",
     "knows_gpu_option",
     "lane",
     "list_original",
     "name_isa",
+    "name_rocm_call",
     "note_changes",
     "original_environment",
     "place",

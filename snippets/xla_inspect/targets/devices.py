@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import mmap
 import os
@@ -11,6 +10,7 @@ import re
 import signal
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.installation import install_line
-from xla_inspect.targets.environment import PACKAGES, find_version, settle
+from xla_inspect.targets import rocm_libraries
+from xla_inspect.targets.environment import PACKAGES, READERS, find_version, settle
 from xla_inspect.targets.table import TARGETS, find_entry, read_spec
 
 if TYPE_CHECKING:
@@ -34,12 +35,14 @@ class Target:
     Attributes:
         name: The short name, with `:TOPOLOGY` if one was requested (`h100`, `h100:8`, `tpu-v5e:2x4`, `cpu:8`).
         kind: `cpu`, `gpu` or `tpu`.
+        platform: JAX's name of the platform: `cpu`, `cuda`, `rocm` or `tpu`.
         title: The name of the hardware.
         topology: The devices: a count for CPU and GPU, a grid such as `2x4` for TPU.
     """
 
     name: str
     kind: str
+    platform: str
     title: str
     topology: str
 
@@ -51,12 +54,13 @@ class Target:
     @cached_property
     def versions(self) -> Mapping[str, str]:
         """The installed versions, by name, of the packages that compile for this target."""
-        return {name: version for name in PACKAGES[self.kind] if (version := find_version(name))}
+        return {name: version for name in PACKAGES[self.platform] if (version := find_version(name))}
 
     @property
     def obstacle(self) -> str:
         """The reason why this machine cannot compile for the target, with a remedy, or an empty string."""
-        missing = [name for name in PACKAGES[self.kind] if find_version(name) is None]
+        packages = (*PACKAGES[self.platform], *READERS.get(self.platform, ()))
+        missing = [name for name in packages if find_version(name) is None]
         if self.kind == "cpu":
             chosen = os.environ.get("JAX_PLATFORMS", "")
             if chosen and "cpu" not in chosen.split(","):
@@ -67,8 +71,7 @@ class Target:
         machine = f"{platform.system()} {platform.machine()}"
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):
             return f"its compiler exists only for Linux on x86-64, and this machine is {machine}"
-        line = install_line("cuda" if self.kind == "gpu" else self.kind)
-        return f"{', '.join(missing)} not installed; run `{line}`" if missing else ""
+        return f"{', '.join(missing)} not installed; run `{install_line(self.platform)}`" if missing else ""
 
     def devices(self) -> Sequence[jax.Device]:
         """Return the target's devices for compilation; only CPU devices can also run programs.
@@ -99,7 +102,7 @@ def find_target(name: str) -> Target:
         form = "a grid such as 2x4" if kind == "tpu" else "a number of devices such as 8"
         message = f"target {name!r}: the part after the colon must be {form}, not {topology!r}"
         raise InspectError(message)
-    return Target(name, kind, entry.device, topology or entry.topology)
+    return Target(name, kind, entry.platform, entry.device, topology or entry.topology)
 
 
 def count_devices(name: str) -> int:
@@ -149,7 +152,7 @@ def _find_topology(target: Target) -> Sequence[jax.Device]:
             return _ask_topology(target, spec)
         except RuntimeError as error:
             # An older compiler does not know all fields of the description of a GPU.
-            reduced_spec = drop_unknown(spec) if "GpuTargetConfigProto" in str(error) else spec
+            reduced_spec = drop_unknown(spec, target.platform) if "GpuTargetConfigProto" in str(error) else spec
             if reduced_spec == spec:
                 raise
             return _ask_topology(target, reduced_spec)
@@ -168,6 +171,8 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
     from jax.experimental import topologies
 
     name, platform_name, arguments = describe_topology(target, spec)
+    if target.platform == "rocm":
+        return _ask_rocm(name, arguments)
     before = signal.getsignal(signal.SIGTERM)
     devices: Sequence[jax.Device] = topologies.get_topology_desc(name, platform_name, **arguments).devices
     if before is not None and threading.current_thread() is threading.main_thread():
@@ -176,16 +181,36 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
     return devices
 
 
-def drop_unknown(spec: str) -> str:
+def _ask_rocm(name: str, arguments: Mapping[str, Any]) -> Sequence[jax.Device]:
+    from xla_inspect import jax_private
+
+    plugin = find_plugin("rocm")
+    assert plugin  # noqa: S101 - a target without it has an obstacle
+    rocm_libraries.load_libraries(plugin)
+    devices: Sequence[jax.Device] = jax_private.describe_devices("rocm", plugin, name, arguments)
+    return devices
+
+
+def name_rocm_call(crashed: int | None = None) -> str:
+    """Return the last function that was called of a library that stands in for ROCm's, or an empty string if none was.
+
+    Args:
+        crashed: The number of a process that crashed, by default this process.
+    """
+    return rocm_libraries.name_call(find_plugin("rocm"), crashed)
+
+
+def drop_unknown(spec: str, platform_name: str) -> str:
     """Return a GPU's description without the fields that the compiler of the installed plugin does not know.
 
     Args:
         spec: The description, as `read_spec` returns it; it is returned unchanged if no plugin is installed.
+        platform_name: JAX's name of the GPU's platform.
     """
     # Without the plugin's library there is nothing to search for names, so no field can be called unknown.
-    if _find_plugin() is None:
+    if find_plugin(platform_name) is None:
         return spec
-    return _FIELD.sub(lambda match: match[0] if knows_gpu_option(match["name"]) else "", spec)
+    return _FIELD.sub(lambda match: match[0] if knows_gpu_option(match["name"], platform_name) else "", spec)
 
 
 _FIELD = re.compile(r"^ *(?P<name>\w+): .*\n", re.MULTILINE)
@@ -196,15 +221,15 @@ TILING_MODEL = "xla_gpu_experimental_cost_model_gemm_tiling_default"
 
 
 @cache
-def knows_gpu_option(name: str, library: Path | None = None) -> bool:
-    """Return whether the GPU plugin has an XLA option, which is the case if its library contains the name.
+def knows_gpu_option(name: str, platform_name: str) -> bool:
+    """Return whether a GPU plugin has an XLA option, which is the case if its library contains the name.
 
     Args:
         name: The name of the option.
-        library: The library of the plugin, by default the installed one; if there is none, the result is False.
+        platform_name: JAX's name of the plugin's platform; if the plugin is not installed, the result is False.
     """
     # The plugin cannot list its options, but its library contains the name of each option as text.
-    path = library or _find_plugin()
+    path = find_plugin(platform_name)
     if path is None:
         return False
     # The library has hundreds of megabytes, so it is searched in place and not read into memory.
@@ -225,12 +250,18 @@ def explain_tiles(options: Mapping[str, object]) -> str:
     return "the first on XLA's list, neither estimated nor measured"
 
 
-def _find_plugin() -> Path | None:
-    # Without any plugin there is no package `jax_plugins`, and find_spec would raise for a module inside it.
-    has_plugins = importlib.util.find_spec("jax_plugins") is not None
-    spec = importlib.util.find_spec("jax_plugins.xla_cuda13") if has_plugins else None
-    path = Path(spec.origin).parent / "xla_cuda_plugin.so" if spec and spec.origin else None
-    return path if path and path.is_file() else None
+_LIBRARIES = {"cuda": "jax_plugins/xla_cuda13/xla_cuda_plugin.so", "rocm": "jax_plugins/xla_rocm7/xla_rocm_plugin.so"}
+
+
+def find_plugin(platform_name: str) -> Path | None:
+    """Return the library of the installed plugin for a platform of GPUs, or None if it is not installed."""
+    from importlib import metadata
+
+    package = next(name for name in PACKAGES[platform_name] if name.endswith("-pjrt"))
+    with suppress(metadata.PackageNotFoundError):
+        path = Path(str(metadata.distribution(package).locate_file(_LIBRARIES[platform_name])))
+        return path if path.is_file() else None
+    return None
 
 
 def describe_topology(target: Target, spec: str = "") -> tuple[str, str, Mapping[str, Any]]:
@@ -242,5 +273,5 @@ def describe_topology(target: Target, spec: str = "") -> tuple[str, str, Mapping
     """
     if target.kind == "gpu":
         # The topology has the form partitions x hosts x devices per host.
-        return target.base, "cuda", {"target_config": spec, "topology": f"1x1x{target.topology}"}
+        return target.base, target.platform, {"target_config": spec, "topology": f"1x1x{target.topology}"}
     return f"{target.base.removeprefix('tpu-')}:{target.topology}", "tpu", find_entry(target.base).chip

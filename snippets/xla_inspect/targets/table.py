@@ -47,6 +47,7 @@ class Entry:
         name: The short name, such as `tpu-v5e`.
         title: The name on pages.
         kind: `cpu`, `gpu` or `tpu`.
+        platform: JAX's name of the platform: `cpu`, `cuda`, `rocm` or `tpu`.
         maker: The vendor, or an empty string.
         device: The name of one device.
         grids: For a TPU, the grid for each number of devices (as a string); the first is the default.
@@ -60,6 +61,7 @@ class Entry:
     name: str
     title: str
     kind: str
+    platform: str
     maker: str = ""
     device: str = ""
     grids: Mapping[str, str] = field(default_factory=dict)
@@ -95,7 +97,8 @@ class Entry:
 def _read(name: str, entry: dict[str, Any]) -> Entry:
     peaks = entry.pop("peaks", None)
     # For most targets the title already names one device, so the table states a device only if it differs.
-    plain = {"device": entry["title"], "is_local": entry.pop("local", False), **entry}
+    platform = "cuda" if entry["kind"] == "gpu" else entry["kind"]
+    plain = {"platform": platform, "device": entry["title"], "is_local": entry.pop("local", False), **entry}
     return Entry(name, **plain, peaks=Peaks(**peaks) if peaks else None)
 
 
@@ -147,18 +150,18 @@ def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
 
 def _describe_other(base: str) -> Entry | None:
     """Return an entry for hardware that occurs only in dumps, by the form of its name, or None for another name."""
-    for form, kind, maker, title in _OTHERS:
+    for form, kind, platform, maker, title in _OTHERS:
         if re.fullmatch(form, base):
             full_title = title.format(base=base, tpu=base.replace("tpu", "TPU").replace("-", " "))
-            return Entry(base, full_title, kind, maker, full_title, is_local=True)
+            return Entry(base, full_title, kind, platform, maker, full_title, is_local=True)
     return None
 
 
 _OTHERS = (
-    (r"sm_\d+[a-z]*", "gpu", "NVIDIA", "NVIDIA GPU ({base})"),
-    (r"gfx\w+", "gpu", "AMD", "AMD GPU ({base})"),
-    (r"tpu(?:-v2|-v3|-v4i)?", "tpu", "Google", "{tpu}"),
-    ("unknown", "unknown", "", "unknown hardware"),
+    (r"sm_\d+[a-z]*", "gpu", "cuda", "NVIDIA", "NVIDIA GPU ({base})"),
+    (r"gfx\w+", "gpu", "rocm", "AMD", "AMD GPU ({base})"),
+    (r"tpu(?:-v2|-v3|-v4i)?", "tpu", "tpu", "Google", "{tpu}"),
+    ("unknown", "unknown", "unknown", "", "unknown hardware"),
 )
 
 
@@ -174,7 +177,8 @@ def place(target: str, devices: int) -> str:
 def read_spec(target: str) -> str:
     """Return the description of a GPU in the text form that the compiler reads (`GpuTargetConfigProto`).
 
-    The descriptions are those embedded in the pinned plugin (xla/backends/gpu/target_config/specs, Apache-2.0).
+    The descriptions are those embedded in the pinned plugin of its platform (xla/backends/gpu/target_config/specs,
+    Apache-2.0).
 
     Raises:
         InspectError: There is no description of the GPU.

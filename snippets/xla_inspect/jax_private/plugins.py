@@ -1,0 +1,119 @@
+"""A plugin that only compiles: its devices by a description, and stand-ins for the functions of its custom calls."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_FFI = 5  # PJRT_Extension_Type_FFI of xla/pjrt/c/pjrt_c_api.h
+_plugins: dict[str, Any] = {}
+
+
+def describe_devices(platform: str, library: Path, name: str, arguments: Mapping[str, Any]) -> list[Any]:
+    """Return the devices of a topology, which need not be present; JAX neither lists nor starts the platform.
+
+    Args:
+        platform: JAX's name of the plugin's platform.
+        library: The plugin's library.
+        name: The name of the topology.
+        arguments: What else describes the topology, by name.
+
+    Raises:
+        RuntimeError: The plugin does not load, or rejects the description.
+    """
+    from jaxlib import _profiler, xla_client  # type: ignore[attr-defined]  # _profiler has no stub
+
+    client: Any = xla_client
+    if platform not in _plugins:
+        # JAX has loaded the plugin itself if it found a GPU of the platform.
+        is_loaded = client.pjrt_plugin_loaded(platform)
+        _plugins[platform] = client.load_pjrt_plugin_dynamically(platform, str(library))
+        if not is_loaded:
+            _profiler.register_plugin_profiler(_plugins[platform])
+            client.initialize_pjrt_plugin(platform)
+    topology = client.make_c_api_device_topology(_plugins[platform], name, **arguments)
+    return list(topology._make_compile_only_devices())  # noqa: SLF001 - as in jax.experimental.topologies
+
+
+def register_stand_in(platform: str, function: str) -> None:
+    """Let a plugin compile custom calls of a function that is not here, such as a solver's.
+
+    A compile only asks whether the function is registered. What is registered here is one of JAX's functions for CPUs,
+    because it answers questions about its version; it must never run.
+
+    Args:
+        platform: JAX's name of the plugin's platform, whose devices were described before.
+        function: The name of the custom call's target.
+
+    Raises:
+        RuntimeError: The plugin takes no functions, or refuses this one.
+    """
+    from jaxlib import lapack
+
+    handler = next(iter(lapack._lapack.registrations().values()))  # type: ignore[attr-defined]  # noqa: SLF001
+    name, kind = function.encode(), platform.upper().encode()
+    register = _find_register(_open_capsule(_plugins[platform]))
+    arguments = _Registration(ctypes.sizeof(_Registration), name, len(name), _open_capsule(handler), kind, len(kind), 0)
+    if register is None or register(ctypes.byref(arguments)):
+        message = f"the plugin for {platform} does not register the function {function}"
+        raise RuntimeError(message)
+
+
+class _Extension(ctypes.Structure):
+    """The start of each extension of a plugin (`PJRT_Extension_Base`)."""
+
+
+_Extension._fields_ = [("size", ctypes.c_size_t), ("kind", ctypes.c_int), ("next", ctypes.POINTER(_Extension))]
+
+
+class _Api(ctypes.Structure):
+    """The start of a plugin's table of functions (`PJRT_Api`)."""
+
+    _fields_ = (("size", ctypes.c_size_t), ("extensions", ctypes.POINTER(_Extension)))
+
+
+class _ForeignFunctions(ctypes.Structure):
+    """The extension for custom calls (`PJRT_FFI_Extension`), up to the function that registers a handler."""
+
+    _fields_ = (
+        ("base", _Extension),
+        ("register_type", ctypes.c_void_p),
+        ("add_user_data", ctypes.c_void_p),
+        ("register_handler", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)),
+    )
+
+
+class _Registration(ctypes.Structure):
+    """The arguments of that function (`PJRT_FFI_Register_Handler_Args`)."""
+
+    _fields_ = (
+        ("size", ctypes.c_size_t),
+        ("name", ctypes.c_char_p),
+        ("name_size", ctypes.c_size_t),
+        ("handler", ctypes.c_void_p),
+        ("platform", ctypes.c_char_p),
+        ("platform_size", ctypes.c_size_t),
+        ("traits", ctypes.c_int),
+    )
+
+
+def _find_register(api: int) -> Any:  # noqa: ANN401 - a C function
+    extension = ctypes.cast(api, ctypes.POINTER(_Api)).contents.extensions
+    while extension:
+        if extension.contents.kind == _FFI:
+            return ctypes.cast(extension, ctypes.POINTER(_ForeignFunctions)).contents.register_handler
+        extension = extension.contents.next
+    return None
+
+
+def _open_capsule(capsule: object) -> int:
+    """Return the address in a Python capsule."""
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(pointer(capsule, name(capsule)) or 0)
