@@ -49,7 +49,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     tasks = [ReleaseTask(request, target) for target in dict.fromkeys(options.target)]
     for task in tasks:
         # An obstacle is reported before the first release is installed, which is slow.
-        if reason := find_obstacle(task.target.kind, task.target.platform):
+        if reason := find_obstacle(task.target.platform):
             raise TargetUnavailableError(task.target.name, reason)
     if "run-time" in questions and any(task.target.kind != "cpu" for task in tasks):
         message = "--run measures on this machine's CPU; remove --target, or pass --target cpu"

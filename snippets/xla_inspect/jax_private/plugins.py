@@ -55,65 +55,32 @@ def register_stand_in(platform: str, function: str) -> None:
     from jaxlib import lapack
 
     handler = next(iter(lapack._lapack.registrations().values()))  # type: ignore[attr-defined]  # noqa: SLF001
-    name, kind = function.encode(), platform.upper().encode()
+    name, owner = (ctypes.create_string_buffer(text.encode()) for text in (function, platform.upper()))
+    texts = [(ctypes.addressof(text), len(text.value)) for text in (name, owner)]
+    # The fields of `PJRT_FFI_Register_Handler_Args` have the size of an address each.
+    arguments = (ctypes.c_size_t * 7)(56, *texts[0], _open_capsule(handler), *texts[1], 0)
     register = _find_register(_open_capsule(_plugins[platform]))
-    arguments = _Registration(ctypes.sizeof(_Registration), name, len(name), _open_capsule(handler), kind, len(kind), 0)
-    if register is None or register(ctypes.byref(arguments)):
+    if register is None or register(ctypes.addressof(arguments)):
         message = f"the plugin for {platform} does not register the function {function}"
         raise RuntimeError(message)
 
 
-class _Extension(ctypes.Structure):
-    """The start of each extension of a plugin (`PJRT_Extension_Base`)."""
-
-
-_Extension._fields_ = [("size", ctypes.c_size_t), ("kind", ctypes.c_int), ("next", ctypes.POINTER(_Extension))]
-
-
-class _Api(ctypes.Structure):
-    """The start of a plugin's table of functions (`PJRT_Api`)."""
-
-    _fields_ = (("size", ctypes.c_size_t), ("extensions", ctypes.POINTER(_Extension)))
-
-
-class _ForeignFunctions(ctypes.Structure):
-    """The extension for custom calls (`PJRT_FFI_Extension`), up to the function that registers a handler."""
-
-    _fields_ = (
-        ("base", _Extension),
-        ("register_type", ctypes.c_void_p),
-        ("add_user_data", ctypes.c_void_p),
-        ("register_handler", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)),
-    )
-
-
-class _Registration(ctypes.Structure):
-    """The arguments of that function (`PJRT_FFI_Register_Handler_Args`)."""
-
-    _fields_ = (
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("name_size", ctypes.c_size_t),
-        ("handler", ctypes.c_void_p),
-        ("platform", ctypes.c_char_p),
-        ("platform_size", ctypes.c_size_t),
-        ("traits", ctypes.c_int),
-    )
-
-
 def _find_register(api: int) -> Any:  # noqa: ANN401 - a C function
-    extension = ctypes.cast(api, ctypes.POINTER(_Api)).contents.extensions
+    """Return the function that registers handlers from the extensions in a plugin's table of functions (`PJRT_Api`)."""
+    fields = ctypes.POINTER(ctypes.c_size_t)
+    extension = ctypes.cast(api, fields)[1]
     while extension:
-        if extension.contents.kind == _FFI:
-            return ctypes.cast(extension, ctypes.POINTER(_ForeignFunctions)).contents.register_handler
-        extension = extension.contents.next
+        # The fields are a size, a kind, the next extension, and the functions; the third one registers.
+        _, kind, following = ctypes.cast(extension, fields)[:3]
+        if kind & 0xFFFFFFFF == _FFI:
+            return ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(ctypes.cast(extension, fields)[5])
+        extension = following
     return None
 
 
 def _open_capsule(capsule: object) -> int:
     """Return the address in a Python capsule."""
-    name = ctypes.pythonapi.PyCapsule_GetName
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     return int(pointer(capsule, name(capsule)) or 0)

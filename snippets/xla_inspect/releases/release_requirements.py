@@ -48,14 +48,13 @@ def _list_cuda(version: str) -> tuple[str, ...]:
     return (f"jax-cuda12-plugin=={version}", "nvidia-cuda-nvcc-cu12")
 
 
-def find_obstacle(kind: str, platform_name: str = "") -> str:
+def find_obstacle(kind: str) -> str:
     """Return the reason that no release can compile for a kind of target on this machine, or an empty string.
 
     Args:
-        kind: `cpu`, `gpu` or `tpu`.
-        platform_name: JAX's name of the platform, if the kind has more than one.
+        kind: `cpu`, `gpu` or `tpu`, or JAX's name of a platform.
     """
-    if platform_name == "rocm":
+    if kind == "rocm":
         return "releases are compared for CPUs, NVIDIA GPUs and TPUs, and not for AMD GPUs"
     if kind != "cpu" and (sys.platform, platform.machine()) != ("linux", "x86_64"):
         return f"its compiler exists for Linux on x86-64 only, and this is {platform.system()} {platform.machine()}"

@@ -7,7 +7,9 @@ from xla_inspect.targets.devices import (
     count_devices,
     describe_topology,
     explain_tiles,
+    find_plugin,
     find_target,
+    forget_rocm_calls,
     knows_gpu_option,
     name_rocm_call,
 )
@@ -29,7 +31,6 @@ from xla_inspect.targets.environment import (
 )
 from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
 from xla_inspect.targets.labels import lane, short, title
-from xla_inspect.targets.rocm_libraries import forget_rocm_calls
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "find_entry",
     "find_hardware",
     "find_occasion",
+    "find_plugin",
     "find_target",
     "find_version",
     "forget_rocm_calls",

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.installation import install_line
-from xla_inspect.targets import rocm_libraries
 from xla_inspect.targets.environment import PACKAGES, READERS, find_version, settle
 from xla_inspect.targets.table import TARGETS, find_entry, read_spec
 
@@ -183,10 +182,16 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
 
 def _ask_rocm(name: str, arguments: Mapping[str, Any]) -> Sequence[jax.Device]:
     from xla_inspect import jax_private
+    from xla_inspect.targets import rocm_libraries
 
     plugin = find_plugin("rocm")
     assert plugin  # noqa: S101 - a target without it has an obstacle
-    rocm_libraries.load_libraries(plugin)
+    try:
+        rocm_libraries.load_libraries(plugin)
+    except OSError as error:
+        message = f"target {name!r}: the system does not load its compiler ({error}); if code may not run in the folder"
+        message += " of XLA_INSPECT_CACHE, choose another"
+        raise InspectError(message) from error
     devices: Sequence[jax.Device] = jax_private.describe_devices("rocm", plugin, name, arguments)
     return devices
 
@@ -197,7 +202,16 @@ def name_rocm_call(crashed: int | None = None) -> str:
     Args:
         crashed: The number of a process that crashed, by default this process.
     """
+    from xla_inspect.targets import rocm_libraries
+
     return rocm_libraries.name_call(find_plugin("rocm"), crashed)
+
+
+def forget_rocm_calls() -> None:
+    """Forget the calls of libraries that stand in for ROCm's until now."""
+    from xla_inspect.targets import rocm_libraries
+
+    rocm_libraries.forget_calls()
 
 
 def drop_unknown(spec: str, platform_name: str) -> str:

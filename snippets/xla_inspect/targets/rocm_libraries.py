@@ -32,18 +32,15 @@ NO_DEVICE, FAILURE, SUCCESS = 100, -1, 0
 The profiler must start, because the durations of passes come from a profile of the compile; of a GPU it has no events.
 """
 
-_SYSTEM = re.compile(r"GLIBC|GCC_|CXXABI_")
-_GIVES_TEXT = re.compile(r"(?:String|Name|to_string|status_string)$")
-CALLS = "last-call-{process}"
-"""The name of the file with the number of a process's last call, which outlives a crash."""
-
-KEPT = 64
-"""The number of such files that are kept."""
-
 FOLDER = "stand-ins"
 """The folder of the libraries, in the cache."""
 
-_last_call: ctypes.c_uint32 | None = None
+CALLS, KEPT = "last-call-{process}", 64
+"""The name of the file with the number of a process's last call, which outlives a crash, and how many are kept."""
+
+_SYSTEM = re.compile(r"GLIBC|GCC_|CXXABI_")
+_GIVES_TEXT = re.compile(r"(?:String|Name|to_string|status_string)$")
+_last_call = ctypes.c_uint32()
 
 
 @cache
@@ -51,7 +48,7 @@ def load_libraries(plugin: Path) -> bool:
     """Load what a plugin needs from ROCm into this process, and return whether stand-ins were needed.
 
     Raises:
-        OSError: The loader refuses the plugin for another reason than a missing library.
+        OSError: The loader refuses the plugin for another reason than a missing library, or refuses a stand-in.
     """
     try:
         ctypes.CDLL(str(plugin))
@@ -61,43 +58,45 @@ def load_libraries(plugin: Path) -> bool:
     else:
         return False
     symbols = list_symbols(plugin)
-    cached = folders.find_cache()
-    folder = Path(tempfile.mkdtemp(prefix="xla_inspect_")) if cached is None else cached / FOLDER
-    record = ctypes.addressof(_share_last_call(folder))
-    first = 1
+    folder = _find_folder()
+    first, record = 1, ctypes.addressof(_last_call)
     for library, owned in symbols.items():
-        functions = [Function(name, version, _choose_result(name)) for name, version in owned]
+        functions = [Function(name, version, _choose_status(name)) for name, version in owned]
         data, path = write_library(library, functions, first), folder / library
-        # A library of another plugin, and one that somebody changed, is written again before it is loaded.
+        # A library for another plugin, and one that somebody changed, is written again before it is loaded.
         if store.read_stored(path) != data:
             store.write_whole(path, data)
         ctypes.c_void_p.in_dll(ctypes.CDLL(str(path)), RECORD).value = record
         first += len(functions)
-    if cached is None:
-        # A loaded library needs no file.
-        shutil.rmtree(folder)
+    if folder.name != FOLDER:
+        # What is loaded needs no file.
+        shutil.rmtree(folder, ignore_errors=True)
     return True
 
 
-def _share_last_call(folder: Path) -> ctypes.c_uint32:
-    """Return the number of this process's last call, in a file that is removed when the process ends normally."""
+def _find_folder() -> Path:
+    """Return a folder for the libraries, after making the file with the number of this process's last call in it."""
     global _last_call  # noqa: PLW0603 - of the process
-    path = folder / CALLS.format(process=os.getpid())
-    store.write_whole(path, bytes(4))
-    # A process that ends without Python's own end leaves its file.
+    name, cached = CALLS.format(process=os.getpid()), folders.find_cache()
+    try:
+        folder = (cached or Path(os.devnull)) / FOLDER
+        store.write_whole(folder / name, bytes(4))
+    except OSError:
+        folder = Path(tempfile.mkdtemp(prefix="xla_inspect_"))
+        store.write_whole(folder / name, bytes(4))
+    atexit.register((folder / name).unlink, missing_ok=True)
+    # A process that crashes leaves its file.
     store.evict(folder, CALLS.format(process="*"), number=KEPT)
-    with path.open("r+b") as file:
+    with (folder / name).open("r+b") as file:
         _last_call = ctypes.c_uint32.from_buffer(mmap.mmap(file.fileno(), 4))
     # The libraries may still write to it while the process ends, when Python drops what this module holds.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_last_call))
-    atexit.register(path.unlink, missing_ok=True)
-    return _last_call
+    return folder
 
 
-def forget_rocm_calls() -> None:
+def forget_calls() -> None:
     """Forget the calls of stand-ins until now."""
-    if _last_call:
-        _last_call.value = 0
+    _last_call.value = 0
 
 
 def name_call(plugin: Path | None, crashed: int | None = None) -> str:
@@ -107,21 +106,18 @@ def name_call(plugin: Path | None, crashed: int | None = None) -> str:
         plugin: The plugin, or None if there is none.
         crashed: The number of a process that crashed, by default this process.
     """
-    number, cached = _last_call.value if _last_call else 0, folders.find_cache()
+    number, cached = _last_call.value, folders.find_cache()
     if crashed is not None:
-        path = cached / FOLDER / CALLS.format(process=crashed) if cached else None
-        number = int.from_bytes((store.read_stored(path) if path else None) or b"", sys.byteorder)
-        if path:
-            path.unlink(missing_ok=True)
+        path = (cached or Path(os.devnull)) / FOLDER / CALLS.format(process=crashed)
+        number = int.from_bytes(store.read_stored(path) or b"", sys.byteorder)
     if not number or plugin is None:
         return ""
-    names = [f"{name} of {library}" for library, owned in list_symbols(plugin).items() for name, _ in owned]
-    return names[number - 1]
+    return [f"{name} of {library}" for library, owned in list_symbols(plugin).items() for name, _ in owned][number - 1]
 
 
-def _choose_result(name: str) -> int | str:
+def _choose_status(name: str) -> int | None:
     if _GIVES_TEXT.search(name):
-        return "this library stands in for one of ROCm"
+        return None
     if name.startswith("rocprofiler"):
         return SUCCESS
     return NO_DEVICE if name.startswith("hip") else FAILURE
@@ -134,12 +130,12 @@ def list_symbols(plugin: Path) -> Mapping[str, tuple[tuple[str, str], ...]]:
     A symbol without a version may be in any library; it is listed with the one whose name it contains, or else with the
     one that has no other symbol.
     """
-    # The package is one of the extra `rocm`, and only this target needs it.
+    # Only this platform needs the package, which belongs to the extra `rocm`.
     from elftools.elf.elffile import ELFFile
 
     with plugin.open("rb") as file:
         sections: Any = {section.name: section for section in ELFFile(file).iter_sections()}
-        needed = [tag.needed for tag in sections[".dynamic"].iter_tags("DT_NEEDED")]
+        libraries = [tag.needed for tag in sections[".dynamic"].iter_tags("DT_NEEDED")]
         # A version has a number, and belongs to one library.
         versions = {
             version["vna_other"]: (library.name, version.name)
@@ -153,23 +149,19 @@ def list_symbols(plugin: Path) -> Mapping[str, tuple[tuple[str, str], ...]]:
             if symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["bind"] == "STB_GLOBAL"
         ]
     system = {library for library, version in versions.values() if _SYSTEM.match(version)}
+    others = [ctypes.CDLL(library) for library in system]
     symbols: dict[str, list[tuple[str, str]]] = {
-        library: [] for library in needed if library not in system and not _is_loadable(library)
+        library: [] for library in libraries if library not in system and not _is_loadable(library)
     }
     stems = {library: re.sub(r"^lib|[-.].*", "", library).lower() for library in symbols}
-    others = [ctypes.CDLL(library) for library in system]
-    rest = []
+    rest: list[tuple[str, str]] = []
     for name, library, version in references:
-        # A function of C++ may also be without a version.
-        if not library and any(hasattr(other, name) for other in others):
-            continue
         likely = [key for key, stem in stems.items() if stem in name.lower()]
         if library in symbols:
             symbols[library].append((name, version))
-        elif not library and likely:
-            symbols[max(likely, key=lambda key: len(stems[key]))].append((name, ""))
-        elif not library:
-            rest.append((name, ""))
+        # A function of C++'s own library may also be without a version.
+        elif not library and not any(hasattr(other, name) for other in others):
+            (symbols[max(likely, key=lambda key: len(stems[key]))] if likely else rest).append((name, ""))
     # RCCL's functions have the names of NCCL's.
     symbols[next((library for library, owned in symbols.items() if not owned), next(iter(symbols)))] += rest
     return {library: tuple(owned) for library, owned in symbols.items()}

@@ -88,8 +88,9 @@ def list_files(folder: Path) -> list[str]:
 def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(wheel: Path) -> None:
     names = {name for name in ZipFile(wheel).namelist() if ".dist-info/" not in name}
     files = {path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    # The plugin of pytest stands beside it, which pytest imports whenever it starts.
-    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files} | {"pytest_xla_inspect.py"}
+    # Beside it are modules that pytest and Python import whenever they start.
+    beside = {"pytest_xla_inspect.py", "quiet_rocm_plugin.py", "quiet_rocm_plugin.pth"}
+    assert names == {path.relative_to(PACKAGE.parent).as_posix() for path in files} | beside
 
 
 def test_the_wheel_holds_the_licence(wheel: Path) -> None:

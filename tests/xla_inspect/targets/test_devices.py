@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 from jax import ShapeDtypeStruct
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from xla_inspect import TARGETS, InspectError, TargetUnavailableError, available, capture
 from xla_inspect.targets import TILING_MODEL, devices, explain_tiles, find_target, knows_gpu_option
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_an_unknown_target_is_rejected_with_the_known_ones() -> None:
@@ -40,7 +35,7 @@ def test_a_cpu_can_have_several_devices() -> None:
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_target_may_have_several_devices() -> None:
-    assert [len(find_target(name).devices()) for name in ("h100", "h100:8", "tpu-v5e", "tpu-v5e:2x4")] == [1, 8, 4, 8]
+    assert [len(find_target(name).devices()) for name in ("h100", "mi300x:8", "tpu-v5e", "tpu-v5e:2x4")] == [1, 8, 4, 8]
 
 
 def test_a_target_without_its_packages_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,6 +48,7 @@ def test_a_target_without_its_packages_says_what_to_install(monkeypatch: pytest.
     assert reasons["h100"] == (
         "jax-cuda13-plugin, jax-cuda13-pjrt, nvidia-cuda-nvcc, nvidia-nvvm not installed; run `uv sync`"
     )
+    assert reasons["mi300x"] == "jax-rocm7-pjrt, pyelftools not installed; run `uv sync`"
     with pytest.raises(TargetUnavailableError, match="libtpu not installed"):
         capture(lambda x: x, 1.0, target="tpu-v5e")
 
@@ -65,12 +61,11 @@ def test_a_target_on_another_machine_says_that_its_compiler_is_not_made_for_it(m
     assert available() == {name: "" if name == "cpu" else expected for name in TARGETS}
 
 
-def test_a_plugin_has_the_options_whose_names_are_in_its_library(tmp_path: Path) -> None:
-    library = tmp_path / "plugin.so"
-    library.write_bytes(b"\0xla_gpu_autotune_level\0")
-    assert knows_gpu_option("xla_gpu_autotune_level", library)
-    assert not knows_gpu_option(TILING_MODEL, library)
-    assert not knows_gpu_option("xla_gpu_no_such_option")
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize("platform", ["cuda", "rocm"])
+def test_a_plugin_has_the_options_whose_names_are_in_its_library(platform: str) -> None:
+    assert knows_gpu_option("xla_gpu_autotune_level", platform)
+    assert not knows_gpu_option("xla_gpu_no_such_option", platform)
 
 
 def test_tiles_are_estimated_timed_or_the_first_of_a_list() -> None:

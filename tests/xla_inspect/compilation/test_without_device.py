@@ -1,0 +1,75 @@
+"""Programs that compile for AMD GPUs although parts of ROCm are missing, and errors that name what was called."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from xla_inspect import capture
+from xla_inspect.compilation import adapt_options
+from xla_inspect.compilation.without_device import compile_with_stand_ins
+from xla_inspect.targets import find_target
+
+pytestmark = pytest.mark.usefixtures("all_targets")
+
+IMAGE, FILTER, WEIGHTS = jnp.ones((8, 32, 32, 16)), jnp.ones((3, 3, 16, 32)), jnp.ones((32, 10))
+
+
+def classify(image: jax.Array, weights: jax.Array, last: jax.Array) -> jax.Array:
+    layout = ("NHWC", "HWIO", "NHWC")
+    features = jax.nn.relu(jax.lax.conv_general_dilated(image, weights, (1, 1), "SAME", dimension_numbers=layout))
+    return jax.nn.softmax(features.mean((1, 2)) @ last)
+
+
+def test_a_convolution_compiles_without_an_algorithm_and_the_capture_has_the_options() -> None:
+    result = capture(classify, IMAGE, FILTER, WEIGHTS, target="mi300x")
+    assert "__cudnn$conv" in result.after
+    assert result.options["xla_disable_hlo_passes"] == "config-assigner"
+    assert result.options["xla_gpu_enable_triton_gemm"] is False
+
+
+def test_the_readers_own_choice_of_passes_stays() -> None:
+    convolution, target = "%0 = stablehlo.convolution(%1, %2)", find_target("mi250")
+    options = adapt_options(target, convolution, {"xla_disable_hlo_passes": "algsimp"})
+    assert options["xla_disable_hlo_passes"] == "algsimp,config-assigner"
+    assert adapt_options(target, convolution, options) == options
+    assert adapt_options(target, "stablehlo.add", {"a": 1}) == {"a": 1}
+    assert adapt_options(find_target("h100"), convolution, {"a": 1}) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("function", "call"),
+    [
+        (jnp.linalg.cholesky, "hipsolver_potrf_ffi"),
+        (jnp.linalg.eigh, "hipsolver_syevd_ffi"),
+        (lambda x: jax.pure_callback(lambda y: y, x, x), "xla_ffi_python_gpu_callback"),
+    ],
+)
+def test_functions_of_custom_calls_need_not_be_there(function: object, call: str) -> None:
+    assert f'custom_call_target="{call}"' in capture(function, jnp.ones((16, 16)), target="mi350x").after  # type: ignore[arg-type]
+
+
+def test_a_function_that_is_not_rocms_is_still_missing() -> None:
+    with pytest.raises(RuntimeError, match="No FFI handler registered for my_kernel") as error:
+        capture(lambda x: jax.ffi.ffi_call("my_kernel", x)(x), jnp.ones(4), target="mi300x")
+    assert "ROCm library" not in str(error.value)
+
+
+def test_a_failed_compile_names_the_last_call_of_a_library_that_stands_in_for_rocms() -> None:
+    import ctypes
+
+    find_target("mi300x").devices()
+
+    def fail() -> None:
+        ctypes.CDLL("libamdhip64.so.7").hipGetDeviceCount(None)
+        message = "INTERNAL: no device"
+        raise RuntimeError(message)
+
+    with pytest.raises(RuntimeError, match=r"no device\nThe last call .* hipGetDeviceCount of libamdhip64\.so\.7"):
+        compile_with_stand_ins(find_target("mi300x"), fail)
+
+
+def test_the_log_of_a_second_compile_has_the_reasons() -> None:
+    result = capture(classify, IMAGE, FILTER, WEIGHTS, target="mi300x", reasons=True)
+    assert {event.source for event in result.log} >= {"priority_fusion"}
