@@ -170,7 +170,8 @@ class Code:
 
     Attributes:
         kernel: The kernel that it belongs to, or the short name of its file.
-        language: `llvm`, `llvm-unoptimized`, `asm`, `triton`, `ptx`, `sass` or `hlo` (a TPU's scheduled module).
+        language: `llvm`, `llvm-unoptimized`, `asm` (of a CPU or an AMD GPU), `triton`, `ptx`, `sass` or `hlo` (a TPU's
+            scheduled module).
         text: The code.
     """
 

@@ -58,7 +58,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     capture, gap = _capture(subject, target, options)
     if options.kernel:
         capture = _keep_kernel(capture, options.kernel)
-    if is_code and kind == "gpu" and not (gap or capture.error or _has_sass(capture)):
+    if is_code and kind == "gpu" and not (gap or capture.error or _has_machine_code(capture)):
         capture = replace(capture, code=capture.code + disassemble(capture))
     if reason := _find_absence(capture, options.stage):
         raise InspectError(reason)
@@ -126,8 +126,8 @@ def _check_stage(options: argparse.Namespace) -> None:
         raise InspectError(message)
 
 
-def _has_sass(capture: Capture) -> bool:
-    return any(piece.language == "sass" for piece in capture.code)
+def _has_machine_code(capture: Capture) -> bool:
+    return any(piece.language in {"sass", "asm"} for piece in capture.code)
 
 
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
@@ -148,7 +148,7 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
         return capture, "" if capture.low_level or capture.error else f"no bundles: {gap}"
     # LLVM's remarks about vectorized loops of the CPU's code are part of the compiler messages.
     capture = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
-    return capture, "" if _has_sass(capture) else explain_gap(target)
+    return capture, "" if _has_machine_code(capture) else explain_gap(target)
 
 
 def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -> Capture:
@@ -168,7 +168,7 @@ def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -
 
 
 def _has_machine(capture: Capture) -> bool:
-    return bool(capture.low_level) or any(piece.language in {"sass", "asm"} for piece in capture.code)
+    return bool(capture.low_level) or _has_machine_code(capture)
 
 
 def _keep_kernel(capture: Capture, name: str) -> Capture:
@@ -192,10 +192,10 @@ def _keep_kernel(capture: Capture, name: str) -> Capture:
 
 def explain_gap(target: str) -> str:
     """Return the reason why a target's code cannot be disassembled on this machine, or an empty string."""
-    kind = find_entry(target).kind
-    if kind == "cpu" and (reason := explain_no_assembly()):
+    platform = find_entry(target).platform
+    if reason := explain_no_assembly(platform):
         return f"no assembly: {reason}"
-    if kind == "gpu" and not find_version(NVDISASM):
+    if platform == "cuda" and not find_version(NVDISASM):
         return f"no SASS: {NVDISASM} is not installed; run `{install_line('asm')}`"
     return ""
 

@@ -59,7 +59,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
             program is partitioned over it. The program's own `PartitionSpec`s may use the axis names.
         specs: With `mesh`, the sharding of each positional example: a `PartitionSpec`, or a pytree of them.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
-        machine: Whether to add machine code. For a GPU, each kernel is assembled and disassembled in two short
+        machine: Whether to add machine code. For an NVIDIA GPU, each kernel is assembled and disassembled in two short
             processes. For a TPU, the programs below HLO (`low_level`) are added, which needs a second compile in a
             process in which libtpu dumps them.
         passes: Whether to store the module after each pass that changed it. For a large program, this takes most of

@@ -1,7 +1,8 @@
-"""A disassembler for the object files of a CPU compile, because the compiler stores no assembly."""
+"""A disassembler for a CPU's object files and an AMD GPU's code objects, because the compilers store no assembly."""
 
 from __future__ import annotations
 
+import importlib
 import io
 import re
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
+from xla_inspect.compilation.code_objects import describe_kernels
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -21,10 +24,13 @@ MACHINES = {
 }
 """Processors by their names in ELF headers, with capstone's constants for them."""
 
-# Jumps of x86 (`jmp`, `jae`, ...) and of AArch64 (`b`, `b.ne`, `cbz`, `tbnz`, ...), calls left out.
-JUMP = re.compile(r"j\w+|b|b\.\w+|[ct]bn?z")
+# Jumps of x86 (`jmp`, `jae`, ...), of AArch64 (`b`, `b.ne`, `cbz`, `tbnz`, ...) and of AMD GPUs (`s_branch`,
+# `s_cbranch_scc1`, ...), calls left out.
+JUMP = re.compile(r"j\w+|b|b\.\w+|[ct]bn?z|s_c?branch\w*")
 # Capstone prints an AArch64 address with `#` in front, and an x86 address without it.
 JUMP_TARGET = re.compile(r"#?(0x[0-9a-f]+)$")
+# LLVM prints the distance of a jump of an AMD GPU, in words of four bytes after the instruction.
+AMD_DISTANCE = 1 << 15
 
 
 def disassemble(data: bytes) -> str:
@@ -46,6 +52,49 @@ def disassemble(data: bytes) -> str:
             functions = _find_functions(elf, index)
             lines += _print_section(decoder, section.data(), functions, _find_relocations(elf, index))
     return "\n".join(lines) + "\n" if lines else ""
+
+
+def disassemble_kernels(code_object: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the name and the assembly of each kernel in a code object of an AMD GPU, below its metadata as comments."""
+    elf = ELFFile(io.BytesIO(code_object))
+    note, symbols = elf.get_section_by_name(".note"), elf.get_section_by_name(".symtab")
+    if note is None or not isinstance(symbols, SymbolTableSection):
+        return
+    for kernel, metadata in describe_kernels(note.data()).items():
+        for symbol in symbols.get_symbol_by_name(kernel) or ():
+            section = elf.get_section(symbol["st_shndx"])
+            start = symbol["st_value"] - section["sh_addr"]
+            # The section continues with padding, which the size of the symbol excludes.
+            code = section.data()[start : start + symbol["st_size"]]
+            lines = _print_section(AmdDecoder(metadata), code, {0: kernel}, {})
+            yield kernel, "\n".join((metadata.rstrip("\n"), *lines)) + "\n"
+
+
+class AmdDecoder:
+    """LLVM's disassembler for AMD GPUs, which Capstone lacks, with the method of Capstone's that this module calls."""
+
+    def __init__(self, metadata: str) -> None:
+        """Create the disassembler for the GPU that the first line of a kernel's metadata names."""
+        # The package is large and needed for no other target, and its type stubs are invalid.
+        llvm = importlib.import_module("llvm")
+        gpu, *features = metadata.removeprefix("; ").partition("\n")[0].split(":")
+        signs = ",".join(feature[-1] + feature[:-1] for feature in features)
+        self._context = llvm.Disasm.create("amdgcn-amd-amdhsa", gpu, signs)
+
+    def disasm_lite(self, code: bytes, start: int) -> Iterator[tuple[int, int, str, str]]:
+        """Yield the address, the size, the mnemonic and the operands of each instruction; unknown bytes are `.long`."""
+        at = 0
+        while at < len(code):
+            size, text = self._context.disasm_instruction(code, at, start + at)
+            mnemonic, _, operands = text.strip().partition(" ")
+            if not size:
+                size, mnemonic, operands = 4, ".long", f"0x{int.from_bytes(code[at : at + 4], 'little'):08x}"
+            elif JUMP.fullmatch(mnemonic) and operands.isdecimal():
+                # The distance is a signed number of 16 bits that LLVM prints without its sign.
+                words = int(operands) - (2 * AMD_DISTANCE if int(operands) >= AMD_DISTANCE else 0)
+                operands = f"{start + at + size + 4 * words:#x}"
+            yield start + at, size, mnemonic, operands
+            at += size
 
 
 def _find_functions(elf: ELFFile, section: int) -> dict[int, str]:
@@ -78,7 +127,7 @@ def _find_relocations(elf: ELFFile, section: int) -> dict[int, str]:
 
 
 def _print_section(
-    decoder: capstone.Cs, code: bytes, functions: Mapping[int, str], relocations: Mapping[int, str]
+    decoder: capstone.Cs | AmdDecoder, code: bytes, functions: Mapping[int, str], relocations: Mapping[int, str]
 ) -> Iterator[str]:
     """Yield the lines of assembly of one section."""
     # The whole section is decoded first, because a jump forward needs the label of an address that follows.

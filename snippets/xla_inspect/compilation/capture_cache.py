@@ -65,7 +65,7 @@ def make_key(  # noqa: PLR0913 - all that it depends on
             "options": dict(sorted(options.items())),
             "flags": ambient_flags(options),
             "versions": dict(sorted(target.versions.items())),
-            "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if on_cpu else {},
+            "disassemblers": {name: find_version(name) for name in DISASSEMBLERS.get(target.platform, ())},
             # The CPU compiler takes its instruction set from the environment, so no option has it.
             "isa": name_isa() if on_cpu else "",
             **({} if passes else {"passes": False}),

@@ -181,7 +181,7 @@ def assemble(
         cost=measure_cost(executable, optimized) if executable else Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
-        code=collect_code(target, texts) if output.has_code else (),
+        code=collect_code(target, texts, executable) if output.has_code else (),
         frames=frames.chains,
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
         error=output.error,
@@ -198,9 +198,12 @@ def assemble(
     )
 
 
-def collect_code(target: Target, texts: ModuleTexts) -> tuple[Code, ...]:
-    """Return the generated code in the dumped texts, with the assembly of the object files, if any."""
-    return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects)))
+def collect_code(target: Target, texts: ModuleTexts, executable: jax.stages.Compiled | None) -> tuple[Code, ...]:
+    """Return the generated code in the dumped texts, with the assembly of object files or of the executable."""
+    # An AMD GPU's compiler dumps no machine code, so it is taken from the executable.
+    serialized = jax_private.serialize(executable) if executable and target.platform == "rocm" else b""
+    kernels = object_code.collect_kernels(serialized)
+    return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects), *kernels))
 
 
 def read_record(output: Compile, before: str) -> Record:

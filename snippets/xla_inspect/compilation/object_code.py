@@ -1,4 +1,4 @@
-"""The assembly of a CPU's kernels, from the object files that the compiler writes."""
+"""The assembly of a CPU's or an AMD GPU's kernels, from object files or from the executable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from xla_inspect.targets import find_version
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-DISASSEMBLERS = ("capstone", "pyelftools")
-"""The packages that turn object files into assembly: an extra of the wheel, `asm`."""
+_ANY = ("capstone", "pyelftools")
+DISASSEMBLERS: Mapping[str, tuple[str, ...]] = {"cpu": _ANY, "rocm": (*_ANY, "llvm-nanobind")}
+"""The packages that turn object files into assembly, by platform: an extra of the wheel, `asm`."""
 
 
 def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
@@ -33,7 +34,18 @@ def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
             yield Code(kernel, "asm", assembly)
 
 
-def explain_no_assembly() -> str:
-    """Return the reason that a CPU capture has no assembly on this machine, and a remedy, or an empty string."""
-    missing = [name for name in DISASSEMBLERS if find_version(name) is None]
+def collect_kernels(serialized: bytes) -> Iterator[Code]:
+    """Yield the assembly of each kernel of an AMD GPU's executable, or nothing without the disassembler's packages."""
+    if not serialized or explain_no_assembly("rocm"):
+        return
+    from xla_inspect.compilation.assembly import disassemble_kernels
+    from xla_inspect.compilation.code_objects import find_code_objects
+
+    for code_object in find_code_objects(serialized):
+        yield from (Code(kernel, "asm", text) for kernel, text in disassemble_kernels(code_object))
+
+
+def explain_no_assembly(platform: str = "cpu") -> str:
+    """Return the reason that a capture has no assembly on this machine, and a remedy, or an empty string."""
+    missing = [name for name in DISASSEMBLERS.get(platform, ()) if find_version(name) is None]
     return f"{' and '.join(missing)} not installed; run `{install_line('asm')}`" if missing else ""

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.compilation import capture_cache
+from xla_inspect.compilation.object_code import explain_no_assembly
 from xla_inspect.compilation.sass import ARCHITECTURE, find_tool, run_tool
+from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -33,15 +36,20 @@ def count_registers(capture: Capture, kernels: Collection[str] | None = None) ->
     demand, to which a launch may add. The assembler is from the installed CUDA package; the driver that eventually runs
     the program may contain another assembler, which may allocate differently.
 
+    The registers of an AMD GPU's kernels stand above their assembly, so this returns nothing for them.
+
     Args:
         capture: A capture for a GPU; any other has no kernels to count.
         kernels: Symbols of kernels as in `code`; all by default.
 
     Raises:
-        TargetUnavailableError: `ptxas` is not installed.
+        TargetUnavailableError: `ptxas` is not installed, or for an AMD GPU the disassembler.
         InspectError: The assembler rejects the code.
     """
     pieces = [code for code in capture.code if code.language == "ptx" and (kernels is None or code.kernel in kernels)]
+    is_unread = find_entry(capture.target).platform == "rocm" and "asm" not in {code.language for code in capture.code}
+    if is_unread and (reason := explain_no_assembly("rocm")):
+        raise TargetUnavailableError(capture.target, reason)
     if not pieces:
         return {}
     ptxas = find_tool(capture.target, ASSEMBLER, "ptxas", "cuda")

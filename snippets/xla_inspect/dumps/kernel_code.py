@@ -17,7 +17,7 @@ _WHOLE = "module"
 """The name for the code of all kernels in one file, as XLA wrote it until 2025."""
 
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
-LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
+LLVM_KERNEL = re.compile(r"^define (?:\w+ )*(?:ptx|amdgpu)_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
 CPU_MODULE = re.compile(
     r"(?:__compute_module_)?(?P<kernel>.*?)(?:_kernel_module)?\.?(?P<stage>ir-(?:no|with)-opt)(?:\.(?P<part>part_\d+))?\.ll"
 )

@@ -21,6 +21,7 @@ from xla_inspect.jax_private.programs import (
     parse_hlo,
     place,
     replace_module,
+    serialize,
     start_profiler,
     walk_frames,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "replace_module",
     "run_executable",
     "run_pass",
+    "serialize",
     "set_option",
     "start_profiler",
     "started_on_cpu",

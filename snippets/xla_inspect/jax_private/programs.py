@@ -147,6 +147,13 @@ def _find_memory(sharding: Any) -> str | None:  # noqa: ANN401 - any of JAX's
     return kind
 
 
+def serialize(executable: jax.stages.Compiled) -> bytes:
+    """Return an executable in its client's own format, which holds the machine code."""
+    loaded: Any = executable.runtime_executable()
+    data: bytes = loaded.serialize()
+    return data
+
+
 def find_devices(executable: jax.stages.Compiled) -> tuple[jax.Device, ...]:
     """Return the devices that an executable was compiled for."""
     return tuple(executable._executable._unloaded_executable.device_list)  # type: ignore[attr-defined]  # noqa: SLF001

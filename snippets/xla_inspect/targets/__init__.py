@@ -32,13 +32,16 @@ from xla_inspect.targets.environment import (
 from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
 from xla_inspect.targets.labels import lane, short, title
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
+from xla_inspect.targets.terms import AMD, NVIDIA, Terms, find_terms
 
 __all__ = [
+    "AMD",
     "COMPILERS_FIND",
     "CPUS",
     "ENTRIES",
     "FAMILIES",
     "ISA",
+    "NVIDIA",
     "PACKAGES",
     "TARGETS",
     "TILING_MODEL",
@@ -46,6 +49,7 @@ __all__ = [
     "Hardware",
     "Roof",
     "Target",
+    "Terms",
     "available",
     "count_devices",
     "describe_topology",
@@ -56,6 +60,7 @@ __all__ = [
     "find_occasion",
     "find_plugin",
     "find_target",
+    "find_terms",
     "find_version",
     "forget_rocm_calls",
     "keep_devices",

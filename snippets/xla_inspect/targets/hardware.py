@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.targets.labels import lane, title
 from xla_inspect.targets.table import find_entry, read_spec
+from xla_inspect.targets.terms import find_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,13 +93,14 @@ class Hardware:
         if kind == "f32 highest" or dtype not in self.matrix:
             return self.find_other(dtype)
         # Tensor cores read float32 operands as TF32.
-        return Roof(f"{'TF32' if dtype == 'f32' else dtype} tensor cores", self.matrix[dtype])
+        is_tf32 = dtype == "f32" and find_entry(self.target).platform == "cuda"
+        return Roof(f"{'TF32' if is_tf32 else dtype} {find_terms(self.target).matrix}", self.matrix[dtype])
 
     def find_other(self, dtype: str) -> Roof | None:
         """Return the roof for all other operations on an element type, or None if no figure is published."""
         # Types without a rate of their own, such as booleans and bytes, are computed as 32-bit integers.
         unit = dtype if dtype in self.vector else "s32"
-        return Roof(f"{unit} CUDA cores", self.vector[unit]) if self.vector else None
+        return Roof(f"{unit} {find_terms(self.target).vector}", self.vector[unit]) if self.vector else None
 
 
 def find_hardware(target: str) -> Hardware | None:

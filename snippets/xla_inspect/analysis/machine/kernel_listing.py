@@ -100,7 +100,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     """Return a description of each kernel's code in a capture, in launch order; code without a launch comes last.
 
     Args:
-        capture: A capture for a CPU or a GPU; for details of a GPU's machine code, it has to contain SASS.
+        capture: A capture for a CPU or a GPU; for details of an NVIDIA GPU's machine code, it has to contain SASS.
     """
     entry = find_entry(capture.target)
     kind = entry.kind
@@ -133,6 +133,15 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     )
 
 
+def list_registers(capture: Capture) -> dict[str, tuple[int, ...]]:
+    """Return the resources in the machine code of a capture's kernels, as `describe_launches` accepts them."""
+    return {
+        code.kernel: (resources.registers, resources.spilled, resources.shared, resources.scalar)
+        for code in capture.code
+        if code.language in MACHINE and (resources := read_resources(code.text))
+    }
+
+
 def _describe(  # noqa: PLR0913, PLR0917 - a listing combines all of these
     capture: Capture,
     name: str,
@@ -142,7 +151,8 @@ def _describe(  # noqa: PLR0913, PLR0917 - a listing combines all of these
     remarks: tuple[str, ...],
 ) -> KernelListing:
     sass, assembly, llvm = (texts.get(language, "") for language in ("sass", "asm", "llvm"))
-    resources = read_resources(sass) if sass else None
+    # Above the assembly of a CPU there is no report, so it has no resources.
+    resources = read_resources(sass or assembly)
     on_cpu = find_entry(capture.target).kind == "cpu"
     thunks = [row.launch.thunk for row in rows if row.launch.thunk]
     # Only thunks of kernels have threads, so they take precedence over the other thunks of a launch.
@@ -158,6 +168,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - a listing combines all of these
             threads=block,
             registers=resources.registers,
             shared=resources.shared + (launch_shared or 0),
+            scalar=resources.scalar,
             barriers=resources.barriers,
             grid=grid or 0,
         )

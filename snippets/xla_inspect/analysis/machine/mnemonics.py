@@ -84,7 +84,7 @@ class Mix:
 
 @cache
 def read_table(machine: str) -> Table:
-    """Return the table of a machine's instructions: `sass`, `x86` or `aarch64`.
+    """Return the table of a machine's instructions: `sass`, `amdgcn`, `x86` or `aarch64`.
 
     Raises:
         FileNotFoundError: There is no table for the machine.
@@ -95,7 +95,7 @@ def read_table(machine: str) -> Table:
 
 
 def name_machine(language: str, text: str) -> str:
-    """Return the instruction set of a piece of code: `sass`, `aarch64` or `x86`.
+    """Return the instruction set of a piece of code: `sass`, `amdgcn`, `aarch64` or `x86`.
 
     Args:
         language: The language of the piece, `sass` or `asm`.
@@ -103,6 +103,9 @@ def name_machine(language: str, text: str) -> str:
     """
     if language == "sass":
         return "sass"
+    # The assembly of an AMD GPU's kernel is below a comment with the name of the GPU.
+    if text.startswith("; gfx"):
+        return "amdgcn"
     return "aarch64" if _AARCH64.search(text) else "x86"
 
 

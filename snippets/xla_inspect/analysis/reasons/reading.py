@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from xla_inspect.analysis.reasons.cost_steps import weave_log
 from xla_inspect.analysis.reasons.decision import Decision
 from xla_inspect.analysis.reasons.messages import find_topics, group_messages, list_silent
 from xla_inspect.plural import plural
-from xla_inspect.targets import find_entry
+from xla_inspect.targets import find_entry, find_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -135,7 +135,7 @@ class _Memory:
 
 def read_reasons(capture: Capture) -> Reasons:
     """Return the decisions in a capture's log and the counts of its lines; a capture without a log has none."""
-    messages, topics = group_messages(), find_topics()
+    messages, topics, terms = group_messages(), find_topics(), find_terms(capture.target)
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
     explained = 0
@@ -158,6 +158,8 @@ def read_reasons(capture: Capture) -> Reasons:
         itself = subject.instruction and subject.instruction == labels[0]
         groups = {**groups, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
         decision = _decide(event, topic, verdict, labels, message, groups)
+        if terms.words:
+            decision = replace(decision, sentence=terms.adapt(decision.sentence))
         if memory.tell(decision):
             decisions.append(decision)
     silent = list_silent(find_entry(capture.target).kind) if capture.log else {}

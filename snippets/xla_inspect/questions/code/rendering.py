@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.answers import Hint, Table, suggest
 from xla_inspect.plural import plural
 from xla_inspect.questions.code.below_code import drop_empty, say_below, shorten_place, tell_below
-from xla_inspect.targets import title
+from xla_inspect.targets import find_terms, title
 from xla_inspect.units import format_bytes, format_share, shorten
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 _NAME, _KINDS, _REMARK = 21, 48, 140
-_GPU = ("kernel", "line", "regs", "spills", "shared", "full", "waves", "limit")
 _CPU = ("kernel", "line", "bits", "of code", "loops", "vectorized", "spills")
 _LEAST_WAVES = 0.1
 _SHORT = {"registers": "regs", "shared memory": "shared"}
+"""The short forms of a maker's words, for the columns of a table."""
 # Remarks from the most useful to the least: vectorized, not worth vectorizing, an obstacle to vectors, unrolled.
 _REMARKS_BY_USE = tuple(
     re.compile(pattern)
@@ -55,7 +55,10 @@ def render(code: MachineCode) -> Iterator[Part]:
     if code.kind == "cpu":
         yield from _tell_cpu(kernels, is_full=code.is_full)
     else:
-        yield drop_empty(Table(_GPU, tuple(map(_list_gpu, kernels)), (2, 3, 4, 5, 6)))
+        terms = find_terms(code.target)
+        registers, shared = (_SHORT.get(word, word) for word in (terms.registers, terms.shared))
+        columns = ("kernel", "line", registers, "spills", shared, "full", terms.fills, "limit")
+        yield drop_empty(Table(columns, tuple(map(_list_gpu, kernels)), (2, 3, 4, 5, 6)))
     if mixes := tuple(_list_mix(kernel) for kernel in kernels if kernel.mix):
         yield Table(("kernel", "instructions", "most common kinds"), mixes, (1,))
     if omitted := len(code.kernels) - len(kernels):
@@ -83,15 +86,15 @@ def _say(code: MachineCode) -> str:
             width = f"{count}. {width}"
         vectorized = sum(loop.is_vectorized for loop in inner)
         return f"{width}; {vectorized} of {plural(len(inner), 'innermost loop')} vectorized."
-    emptiest = code.emptiest
+    emptiest, terms = code.emptiest, find_terms(code.target)
     # The occupancy depends on the registers, which are unknown unless the code was assembled.
     if emptiest is None or emptiest.occupancy is None:
-        return f"{count}. The registers and shared memory that they use are not known here."
+        return f"{count}. The {terms.registers} and {terms.shared} that they use are not known here."
     spills = plural(len(code.spilling), "kernel spills", "kernels spill") if code.spilling else "No kernel spills"
     # If the lowest occupancy is complete, all of them are.
     if emptiest.occupancy.share >= 1:
         subject = "Each" if len(code.kernels) > 1 else "It"
-        return f"{count}. {subject} can fill a multiprocessor with warps. {spills} registers."
+        return f"{count}. {subject} can fill a {terms.core} with {terms.wave}s. {spills} registers."
     where = f" ({emptiest.where})" if emptiest.where else ""
     return (
         f"{count}. The lowest occupancy is {format_share(emptiest.occupancy.share)}, in {emptiest.name}{where}, "
@@ -118,12 +121,14 @@ def _tell_rest(code: MachineCode) -> Iterator[Part]:
     if code.gap:
         yield code.gap
     if code.kind == "gpu" and code.emptiest:
+        terms = find_terms(code.target)
         yield (
-            "full: theoretical occupancy, the kernel's warps that fit on a multiprocessor as a share of its maximum. "
-            "limit: the resource that limits the occupancy. waves: the number of times that the GPU is filled to run "
-            "all blocks; below 1, a part of the GPU is idle. line: the line of the HLO instruction, since the machine "
-            "code has no line numbers."
+            f"full: theoretical occupancy, the kernel's {terms.wave}s that fit on a {terms.core} as a share of its "
+            f"maximum. limit: the resource that limits the occupancy. {terms.fills}: the number of times that the GPU "
+            "is filled to run all blocks; below 1, a part of the GPU is idle. line: the line of the HLO instruction, "
+            "since the machine code has no line numbers."
         )
+        yield from filter(None, [terms.note])
     if len(code.kernels) > 1:
         most = max(code.kernels, key=lambda kernel: kernel.weight)
         options = ("--stage", "code", "--kernel", most.name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import STATEMENT, Stage, find_stage, tell_failure
 from xla_inspect.analysis.estimates import Estimate, time_program
+from xla_inspect.analysis.machine import list_registers
 from xla_inspect.answers import Answer, LineTotal, explain_times, sum_lines, sum_scopes
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.kernels.launch_rows import LaunchRow, describe_launches
@@ -85,7 +86,7 @@ def rank_launches(
     *,
     names: Collection[str] = (),
     shown: int = USUAL_ROWS,
-    registers: Mapping[str, tuple[int, int, int]] | str = "",
+    registers: Mapping[str, tuple[int, ...]] | str = "",
 ) -> Kernels:
     """Return the launches in a capture, the longest first by an estimate of its time (not a measurement).
 
@@ -101,7 +102,7 @@ def rank_launches(
         InspectError: There is no launch with one of the names.
     """
     step = time_program(capture)
-    known = {} if isinstance(registers, str) else registers
+    known = {**list_registers(capture), **({} if isinstance(registers, str) else registers)}
     rows = describe_launches(capture, known, step.by_name if step else {}) if capture.after else ()
     # A program that does not compile has no launches, which is not an error in the names.
     requested = find_names(rows, names) if rows else ()

@@ -147,15 +147,15 @@ class LaunchRow:
 
 def describe_launches(
     capture: Capture,
-    registers: Mapping[str, tuple[int, int, int]] | None = None,
+    registers: Mapping[str, tuple[int, ...]] | None = None,
     times: Mapping[str, TimedLaunch] | None = None,
 ) -> tuple[LaunchRow, ...]:
     """Return a row for each launch of a program, in the order of the schedule.
 
     Args:
         capture: The capture.
-        registers: The known resources of kernels by symbol: registers of a thread, bytes that it spills, and bytes of
-            shared memory that the code declares.
+        registers: The known resources of kernels by symbol: registers of a thread, bytes that it spills, bytes of
+            shared memory that the code declares, and for an AMD GPU the registers of a wave.
         times: The estimated times by the name of the launch.
     """
     lines = find_lines(capture, capture.module)
@@ -242,7 +242,7 @@ def _describe(
     capture: Capture,
     launched: Launched,
     lines: Mapping[Instruction, SourceLine],
-    registers: Mapping[str, tuple[int, int, int]],
+    registers: Mapping[str, tuple[int, ...]],
     languages: Mapping[str, list[str]],
     **others: Any,  # noqa: ANN401 - the fields that need more than the launch
 ) -> LaunchRow:
@@ -287,13 +287,14 @@ def _describe(
     )
 
 
-def _find_occupancy(capture: Capture, thunk: Thunk, resources: tuple[int, int, int]) -> Occupancy | None:
+def _find_occupancy(capture: Capture, thunk: Thunk, resources: tuple[int, ...]) -> Occupancy | None:
     if not thunk.threads or find_entry(capture.target).is_local:
         return None
-    registers, _, declared = resources
+    registers, _, declared, *scalar = resources
     return find_occupancy(
         read_limits(read_spec(capture.target)),
         threads=math.prod(thunk.threads),
         registers=registers,
         shared=declared + (thunk.shared_memory or 0),
+        scalar=sum(scalar),
     )

@@ -16,7 +16,7 @@ from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from xla_inspect.answers import Answer
     from xla_inspect.captured import Capture
@@ -152,7 +152,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
 
 
 def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
-    def tell(registers: dict[str, tuple[int, int, int]] | str) -> Kernels:
+    def tell(registers: Mapping[str, tuple[int, ...]] | str) -> Kernels:
         return package.rank_launches(
             capture,
             subjects.write_subject(options, capture.target),

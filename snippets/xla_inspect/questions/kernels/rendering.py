@@ -9,7 +9,7 @@ from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table, say_time, show_range, suggest, tell_lines, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.kernels.finding import _LONGEST, Kernels
-from xla_inspect.targets import title
+from xla_inspect.targets import find_terms, title
 from xla_inspect.units import format_amount, format_bytes, format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.answers import Part
     from xla_inspect.questions.kernels.launch_rows import LaunchRow
+    from xla_inspect.targets import Terms
 
 
 _NAME = 26
@@ -90,7 +91,8 @@ def _say_named(kernels: Kernels) -> str:
 
 def _tell_list(kernels: Kernels) -> Iterator[Part]:
     launches, others = kernels.launches[: kernels.shown], kernels.launches[kernels.shown :]
-    cells = tuple(map(_list_row, launches))
+    terms = find_terms(kernels.target)
+    cells = tuple(_list_row(row, terms) for row in launches)
     # Without an estimate, the columns for the time and its limit would be empty.
     columns = [at for at in range(len(_COLUMNS) + 1) if kernels.time or at not in {1, 2}]
     heads = (*_COLUMNS, "range, line and scope" if kernels.time else "line and scope")
@@ -122,7 +124,7 @@ def _tell_list(kernels: Kernels) -> Iterator[Part]:
 
 
 def _tell_one(kernels: Kernels, row: LaunchRow) -> Iterator[Part]:
-    yield Table(("per run", ""), tuple(_list_facts(row)), title=row.name)
+    yield Table(("per run", ""), tuple(_list_facts(row, find_terms(kernels.target))), title=row.name)
     rows = tuple(
         (
             line.where or "no line known",
@@ -144,8 +146,8 @@ def _show_bytes(number: float) -> str:
     return format_bytes(round(number))
 
 
-def _list_row(row: LaunchRow) -> tuple[str, ...]:
-    size = _show_size(row)
+def _list_row(row: LaunchRow, terms: Terms) -> tuple[str, ...]:
+    size = _show_size(row, terms)
     line = f"{row.where} {close_brackets(row.text)}".strip()
     hidden = f"other launches hide {format_seconds(row.hidden_seconds)}" if row.hidden_seconds else ""
     time = show_range(row.time) if row.time and row.time.high else ""
@@ -162,14 +164,14 @@ def _list_row(row: LaunchRow) -> tuple[str, ...]:
     )
 
 
-def _show_size(row: LaunchRow) -> str:
+def _show_size(row: LaunchRow, terms: Terms) -> str:
     if row.vmem_bytes is not None:
         return f"{format_bytes(row.vmem_bytes)} of VMEM"
     # Only the launches of a GPU have a grid.
     if not row.grid or not row.threads:
         return ""
-    shared = f", {format_bytes(row.shared_bytes)} shared" if row.shared_bytes else ""
-    registers = f", {row.registers} registers" if row.registers is not None else ""
+    shared = f", {format_bytes(row.shared_bytes)} {terms.shared.removesuffix(' memory')}" if row.shared_bytes else ""
+    registers = f", {row.registers} {terms.registers}" if row.registers is not None else ""
     spilled = f", {format_bytes(row.spilled_bytes)} spilled" if row.spilled_bytes else ""
     return f"{_show_launch(row.grid, row.threads)}{shared}{registers}{spilled}"
 
@@ -184,7 +186,7 @@ def _show_grid(size: tuple[int, int, int], noun: str) -> str:
     return f"{' x '.join(numbers)} {noun}s" if numbers else f"1 {noun}"
 
 
-def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
+def _list_facts(row: LaunchRow, terms: Terms) -> Iterator[tuple[str, str]]:
     """Yield the properties of a launch as pairs of a name and a value."""
     runs = "an unknown number of times" if row.runs is None else plural(row.runs, "time")
     around = f" (in {', '.join(row.within)})" if row.within else ""
@@ -208,10 +210,10 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
         yield "unknown work", f"the work of {', '.join(row.unknown_work)} is not known"
     if row.transcendentals:
         yield "exp, tanh, ...", format_amount(row.transcendentals)
-    yield from _list_device_facts(row)
+    yield from _list_device_facts(row, terms)
 
 
-def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
+def _list_device_facts(row: LaunchRow, terms: Terms) -> Iterator[tuple[str, str]]:
     """Yield the properties of a launch on its device as pairs of a name and a value."""
     if row.time:
         runs = "" if row.runs == 1 else " in all runs"
@@ -221,13 +223,13 @@ def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     if row.grid and row.threads:
         yield "grid", _show_launch(row.grid, row.threads)
     if row.shared_bytes is not None:
-        yield "shared memory", f"{format_bytes(row.shared_bytes)} per block"
+        yield terms.shared, f"{format_bytes(row.shared_bytes)} per block"
     if row.registers is not None:
-        yield "registers", f"{row.registers} per thread, {format_bytes(row.spilled_bytes or 0)} spilled"
+        yield terms.registers, f"{row.registers} per thread, {format_bytes(row.spilled_bytes or 0)} spilled"
     if row.occupancy is not None:
         # A full multiprocessor has no limit to report.
         bound = f", limited by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
-        yield "occupancy", f"{format_share(row.occupancy)} of a multiprocessor's warps{bound}"
+        yield "occupancy", f"{format_share(row.occupancy)} of a {terms.core}'s {terms.wave}s{bound}"
     # The symbol of a kernel is often the name of its instruction.
     if row.symbol and row.symbol != row.name:
         yield "symbol", row.symbol

@@ -9,6 +9,7 @@ from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import IMPORT, Finding
 from xla_inspect.questions.why.refusal_text import write_clause
 from xla_inspect.questions.why.why_context import tell_maker
+from xla_inspect.targets import find_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +113,8 @@ def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emi
         # A pass that rewrites matmuls for cuBLAS cannot rewrite one that Triton already has.
         is_earlier = first.name in names and later and names.index(first.name) < names.index(later)
         why = ", since Triton supports all of its instructions" if is_supported else ""
-        return f"{why}{f'. {later}, which creates calls to cuBLAS, runs later' if is_earlier else ''}"
+        library = find_terms(evidence.capture.target).adapt("cuBLAS")
+        return f"{why}{f'. {later}, which creates calls to {library}, runs later' if is_earlier else ''}"
     if refusal is not None:
         clause = write_clause(refusal, refusal.instruction, "")
         return f". {refusal.pass_name} rejected it for Triton because {clause}"

@@ -14,7 +14,7 @@ from xla_inspect.plural import plural
 from xla_inspect.report import format_bytes, name_kind, views, write_bundles
 from xla_inspect.report.explorer.graph_data import list_called
 from xla_inspect.sass_lines import trace_sass
-from xla_inspect.targets import find_entry
+from xla_inspect.targets import find_entry, find_terms
 from xla_inspect.units import format_share
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.bundles import BelowListing
     from xla_inspect.analysis.machine import KernelListing
     from xla_inspect.captured import Capture
+    from xla_inspect.targets import Terms
 
 BUNDLES = "bundles"
 """The language of a piece that is the text of a TPU's bundles."""
@@ -174,35 +175,36 @@ class _Links:
 def _describe_kernels(capture: Capture, links: _Links) -> Iterator[dict[str, Any]]:
     for kernel in describe_kernels(capture):
         is_gpu = kernel.block is not None or kernel.resources is not None or "ptx" in kernel.languages
+        machine = find_entry(capture.target).platform
         yield {
             "name": kernel.name,
             **links.find(kernel.launches),
-            "figures": [*(_figure_gpu(kernel) if is_gpu else _figure_cpu(kernel))],
+            "figures": [*(_figure_gpu(kernel, find_terms(capture.target)) if is_gpu else _figure_cpu(kernel))],
             "barred": f"{plural(kernel.mix.total, 'instruction')} by kind" if kernel.mix else "",
-            "bars": [*_bar_mix(kernel, "sass" if is_gpu else "")],
+            "bars": [*_bar_mix(kernel, {"cuda": "sass", "rocm": "amdgcn"}.get(machine, ""))],
             "lines": [*_describe_loops(kernel), *kernel.remarks[:REMARKS]],
             "steps": [],
             "unchanged": 0,
         }
 
 
-def _figure_gpu(kernel: KernelListing) -> Iterator[Figure]:
+def _figure_gpu(kernel: KernelListing, terms: Terms) -> Iterator[Figure]:
     resources, full = kernel.resources, kernel.occupancy
     if kernel.block is not None:
         yield "launched as", f"{plural(kernel.grid or 0, 'block')} of {kernel.block:,}", "threads"
     if resources is not None:
-        yield "registers", f"{resources.registers}", "32-bit registers per thread"
+        yield terms.registers, f"{resources.registers}", "32-bit registers per thread"
         spilled = format_bytes(resources.spilled) if resources.spilled else "none"
         yield "spills", spilled, "stored and loaded by each thread because it has too few registers"
     if resources is not None or kernel.launch_shared:
-        yield "shared memory", format_bytes(kernel.shared) if kernel.shared else "none", "per block"
+        yield terms.shared, format_bytes(kernel.shared) if kernel.shared else "none", "per block"
     if full is not None:
         bound = " and ".join(full.bound_by)
-        explanation = f"{full.warps} of at most {full.most_warps} warps per multiprocessor, limited by {bound}"
+        explanation = f"{full.warps} of at most {full.most_warps} {terms.wave}s per {terms.core}, limited by {bound}"
         yield "occupancy", format_share(full.share), explanation
         if full.grid:
             waves = f"{full.waves:.1f}" if full.waves >= LEAST_WAVES else f"<{LEAST_WAVES}"
-            yield "waves", waves, "times that the blocks fill the whole GPU; below 1, part of the GPU is idle"
+            yield terms.fills, waves, "times that the blocks fill the whole GPU; below 1, part of the GPU is idle"
 
 
 def _figure_cpu(kernel: KernelListing) -> Iterator[Figure]:
@@ -296,8 +298,9 @@ def _explain_gap(capture: Capture, kernels: Sequence[Mapping[str, Any]], *, bund
         command = f"xla-inspect show {capture.source_file}:{capture.program} --stage code --target {capture.target}"
         gap = f"The text of the {plural(number, 'bundle')} is not on this page."
         return f"{gap} To print it on your own machine, run: {command}"
-    if kind == "gpu" and kernels and "sass" not in languages:
+    is_made = find_entry(capture.target).platform == "cuda"
+    if is_made and kernels and "sass" not in languages:
         return "Registers, occupancy and SASS were not captured. To capture them, use capture(..., machine=True)."
-    if kind == "cpu" and kernels and "asm" not in languages:
+    if not is_made and kernels and "asm" not in languages:
         return "The assembly was not captured, because the disassembler is not installed."
     return ""

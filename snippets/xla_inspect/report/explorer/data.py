@@ -186,7 +186,8 @@ def _describe(
                 "opcode": {opcode for state in states for opcode in state["counts"]},
                 "pass": {name for step in states for name in (step["pass"], step["pipeline"])},
                 "attribute": writer.attributes,
-            }
+            },
+            capture.target,
         ),
         "rows": writer.rows.write(),
         "computations": writer.rows.computations,

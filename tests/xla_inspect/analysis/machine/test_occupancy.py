@@ -144,3 +144,41 @@ def test_a_grid_that_fills_the_gpu_twice_runs_in_two_waves() -> None:
 def test_a_device_description_with_a_missing_figure_is_rejected() -> None:
     with pytest.raises(KeyError, match="major"):
         read_limits("gpu_device_info {}")
+
+
+# The waves on one SIMD unit by the VGPRs of a thread, as LLVM's test prints them for gfx90a and gfx940 (8 down to 1):
+# https://reviews.llvm.org/D138443
+STEPS = ((1, 64), (65, 72), (73, 80), (81, 96), (97, 128), (129, 168), (169, 256), (257, 512))
+WAVES_BY_VGPRS = {vgprs: 8 - number for number, step in enumerate(STEPS) for vgprs in step}
+
+
+@pytest.mark.parametrize("target", ["mi250", "mi300x", "mi350x"])
+def test_the_vgprs_of_an_amd_gpu_limit_its_waves_as_in_llvm(target: str) -> None:
+    limits = read_limits(read_spec(target))
+    assert (limits.warp, limits.warps, limits.registers, limits.reserved) == (64, 32, 4 * 512 * 64, 0)
+    waves = {
+        vgprs: find_occupancy(limits, threads=256, registers=vgprs, shared=0).warps // 4 for vgprs in WAVES_BY_VGPRS
+    }
+    assert waves == WAVES_BY_VGPRS
+    assert not find_occupancy(limits, threads=256, registers=513, shared=0).blocks
+    occupancy = find_occupancy(limits, threads=256, registers=65, shared=0)
+    assert (occupancy.bound_by, occupancy.most_warps) == (("VGPRs",), 32)
+
+
+def test_sgprs_barriers_and_lds_limit_the_waves_of_an_amd_gpu() -> None:
+    limits = read_limits(read_spec("mi300x"))
+    # LLVM's `getOccupancyWithNumSGPRs`: up to 100 SGPRs allow eight waves, and more allow seven.
+    few, many = (find_occupancy(limits, threads=64, registers=8, shared=0, scalar=number) for number in (100, 102))
+    assert (few.warps, many.warps, many.bound_by) == (32, 28, ("SGPRs",))
+    # A block of one wave needs no barrier, and one of two waves has one of 16, which are enough for all waves.
+    blocks = [find_occupancy(limits, threads=threads, registers=8, shared=0).blocks for threads in (64, 65, 128)]
+    assert blocks == [32, 16, 16]
+    of_lds = {
+        (target, size): find_occupancy(read_limits(read_spec(target)), threads=64, registers=8, shared=size).blocks
+        for target, size in product(("mi300x", "mi350x"), (8192, 8193, 65536, 65537, 163840))
+    }
+    # The LDS of 64 KiB is allocated in units of 512 bytes, and that of 160 KiB in units of 1,280 bytes.
+    assert of_lds == {
+        ("mi300x", 8192): 8, ("mi300x", 8193): 7, ("mi300x", 65536): 1, ("mi300x", 65537): 0, ("mi300x", 163840): 0,
+        ("mi350x", 8192): 18, ("mi350x", 8193): 18, ("mi350x", 65536): 2, ("mi350x", 65537): 2, ("mi350x", 163840): 1,
+    }  # fmt: skip
