@@ -121,7 +121,7 @@ def compare_program(archive: zipfile.ZipFile, name: str, run: dict[str, Any], ev
     module = parse_module(text)
     arguments = [[np.asarray(leaf)] for leaf in jax.tree.leaves(make_inputs(name)[1])]
     shares = {}
-    for kind, bits in (("evaluated", None), ("rounded", FACTOR_BITS["gpu"])):
+    for kind, bits in (("evaluated", None), ("rounded", FACTOR_BITS["cuda"])):
         outputs = [shards[0] for shards in evaluator.run(module, arguments, factor_bits=bits)]
         stored = [archive.read(f"{name}.{number}.bin") for number in range(len(outputs))]
         shares[kind] = max(map(find_share, stored, run["hashes"], outputs), default=0.0)

@@ -9,8 +9,7 @@ from peers import given
 from programs import classify, gelu, layer, mlp_block
 from xla_inspect import capture_all
 from xla_inspect.analysis import list_kernels
-from xla_inspect.report import markdown, title
-from xla_inspect.targets import FAMILIES
+from xla_inspect.report import lane, markdown, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -92,9 +91,9 @@ def _find_way(target: str, captures: Mapping[str, Captures]) -> Way:
     kernels = {
         name: [kernel.name for kernel in list_kernels(by_target[target])] for name, by_target in captures.items()
     }
-    gpus, _ = FAMILIES
     # Autotuning exists only on GPUs, where it may replace the implementation of a matmul.
-    return Way(kernels, frozenset(name for name in captures if target in gpus and _has_matmul(captures[name][target])))
+    tunable = [name for name in captures if lane(target) == "gpu" and _has_matmul(captures[name][target])]
+    return Way(kernels, frozenset(tunable))
 
 
 def _has_matmul(capture: Capture) -> bool:

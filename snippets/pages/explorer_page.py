@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from programs import gallery
-from xla_inspect import TARGETS, Captures, capture_all
+from xla_inspect import Captures, capture_all
 from xla_inspect.compilation import USUAL
 
 if TYPE_CHECKING:
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
-    """Compile the gallery's programs for all targets, and return the captures by the program's name.
+    """Compile the gallery's programs for its targets, and return the captures by the program's name.
 
     Args:
         whole: The names of the programs that also get machine code and reasons, for the usual targets.
     """
 
-    def compile_one(name: str, targets: Sequence[str], *, everything: bool) -> Captures:
+    def compile_one(name: str, targets: Sequence[str] = (), *, everything: bool) -> Captures:
         piece = gallery.PROGRAMS[name]
         names = piece.name_targets(targets)
         return capture_all(
@@ -33,7 +33,7 @@ def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
 
     captured = {}
     for name in gallery.PROGRAMS:
-        plain = compile_one(name, TARGETS, everything=False)
+        plain = compile_one(name, everything=False)
         more = compile_one(name, USUAL, everything=True) if name in whole else {}
         # The missing targets and the order come from the plain captures, because the others cover only the usual
         # targets.

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from chapters import gallery_matrix
-from programs.gallery import PROGRAMS
-from xla_inspect import TARGETS, Captures, TargetUnavailableError, available, capture_all
+from programs.gallery import GALLERY_TARGETS, PROGRAMS
+from xla_inspect import Captures, TargetUnavailableError, available, capture_all
 from xla_inspect.report import chart_instructions, markdown
 from xla_inspect.report.explorer import embed_explorer
 from xla_inspect.targets import FAMILIES
@@ -25,18 +25,19 @@ _USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 def compile_programs() -> dict[str, tuple[str, Captures]]:
-    """Compile each program of the gallery for all targets; return its title and its captures by name.
+    """Compile each program of the gallery for its targets; return its title and its captures by name.
 
     Raises:
-        TargetUnavailableError: This machine cannot compile for one of the targets, and the page is about all of them.
+        TargetUnavailableError: This machine cannot compile for the targets of a maker with several of them, and the
+            page is about the steps between these.
     """
-    for target, reason in available().items():
-        if reason:
+    for target in (target for family in FAMILIES for target in family if len(set(family) & set(GALLERY_TARGETS)) > 1):
+        if reason := available()[target]:
             raise TargetUnavailableError(target, reason)
     return {
         name: (
             piece.title,
-            capture_all(piece.function, *piece.example, targets=piece.name_targets(TARGETS), **piece.arguments),
+            capture_all(piece.function, *piece.example, targets=piece.name_targets(), **piece.arguments),
         )
         for name, piece in PROGRAMS.items()
     }

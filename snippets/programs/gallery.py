@@ -26,7 +26,7 @@ from programs import (
     transformer_block,
     transformer_block_grad,
 )
-from xla_inspect.targets import place
+from xla_inspect.targets import TARGETS, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -50,10 +50,17 @@ class Piece:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     devices: int = 1
 
-    def name_targets(self, targets: Iterable[str]) -> tuple[str, ...]:
-        """Return the names of targets, each with a topology of `devices` devices if that is more than one."""
-        return tuple(place(name, self.devices) for name in targets)
+    def name_targets(self, targets: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the names of targets, each with a topology of `devices` devices if that is more than one.
 
+        Args:
+            targets: Short names of targets, by default `GALLERY_TARGETS`.
+        """
+        return tuple(place(name, self.devices) for name in targets or GALLERY_TARGETS)
+
+
+GALLERY_TARGETS = tuple(name for name in TARGETS if name not in {"mi250", "mi350x"})
+"""The targets of the gallery: all but two of AMD's, so that a build compiles each program for one GPU of AMD."""
 
 _IN_PARALLEL = {"mesh": {"x": 8}, "specs": train_step.SHARDINGS["data"], "donate_argnums": 0}
 

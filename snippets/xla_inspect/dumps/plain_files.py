@@ -138,7 +138,7 @@ def _describe(name: str, data: bytes, others: dict[str, str]) -> Iterator[Dumped
         stage = read_stage(module_text, _name_stage(split[1]) if split else None)
         kind = {"before the optimizations": "before_optimizations", "between passes": split[1] if split else ""}
         ending = re.sub(r"\.(?:txt|hlo\.pb)(?:\.gz)?$", "", kind.get(stage, "after_optimizations"))
-        target = find_by_text(module_text)
+        target = find_by_text(module_text, file)
         names.append(printable(match[1] if match else file))
         # Stages of one program, such as its modules before and after the optimizations, have the same name.
         count = 1 if inner and inner.name else names.count(names[-1])

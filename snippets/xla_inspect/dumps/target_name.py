@@ -31,10 +31,11 @@ _TPU_VERSION = re.compile(r'\bversion: TPU_VERSION_(\w+)(?:\s+variant: "(\w*)")?
 _BOUNDS = re.compile(r"(chips_per_host|host)_bounds \{\s*x: (\d{1,9})\s+y: (\d{1,9})\s+(?:z: (\d{1,9})\s+)?\}")
 _DEVICE = re.compile(r'(?:device_description_str|^  name): "([^"]*)"', re.MULTILINE)
 _CUDA = re.compile(r"cuda_compute_capability \{\s*(?:major: (\d{1,9}))?\s*(?:minor: (\d{1,9}))?")
-_ROCM = re.compile(r'gcn_arch_name: "([\w:+-]+)"')
+_ROCM = re.compile(r'gcn_arch_name: "(\w+)')
 _CORES = re.compile(r"core_count: (\d{1,9})")
 _MEMORY = re.compile(r"device_memory_size: ([1-9]\d{0,17})")
-_NEAR = 0.05
+# XLA's description of an MI350X has an eighth less memory than the device.
+_NEAR = {"cuda": 0.05, "rocm": 0.15}
 _BACKEND = re.compile(r"(?:^|\.)(?:(sm_\d+\.\d+[a-z]*|gfx[^.]*?)_gpu|(cpu|gpu))_after_optimizations")
 _DEVICES = (re.compile(r"\bnum_partitions=(\d{1,9})\b"), re.compile(r"\breplica_count=(\d{1,9})\b"))
 _PTX = re.compile(r"^\.target (sm_\w+)", re.MULTILINE)
@@ -109,9 +110,13 @@ def add_devices(target: str, devices: int, grid: str = "") -> str:
     return f"{target}:{grid if target.startswith('tpu') and grid else devices}"
 
 
-def find_by_text(text: str) -> str:
-    """Return `tpu`, `gpu` or `cpu` for an optimized module with text that only one compiler writes, or `UNKNOWN`."""
-    return next((kind for kind, mark in _MARKS if mark.search(text)), UNKNOWN)
+def find_by_text(text: str, file: str = "") -> str:
+    """Return `tpu`, `gpu` or `cpu` for an optimized module with text that only one compiler writes, or `UNKNOWN`.
+
+    The name of the file that has the module may say more, such as `gfx950`.
+    """
+    target = _guess_by_names([file], "")
+    return target if target != UNKNOWN else next((kind for kind, mark in _MARKS if mark.search(text)), UNKNOWN)
 
 
 def find_grid(heads: Mapping[str, str]) -> str:
@@ -128,31 +133,35 @@ def find_grid(heads: Mapping[str, str]) -> str:
 def _find_gpu(description: str) -> tuple[str, str]:
     device = _DEVICE.search(description)
     title = device[1] if device else ""
-    if rocm := _ROCM.search(description):
-        # The name may be followed by features of the device, as in `gfx90a:sramecc+`.
-        return rocm[1].partition(":")[0], title
-    cuda = _CUDA.search(description)
-    if cuda is None or not cuda[1]:
-        return "gpu", title
+    architecture = _find_architecture(description)
     names = {name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not entry.is_local}
     for name in sorted(names):
         spec = read_spec(name)
-        same = _CUDA.search(spec)
-        if same and same.groups() == cuda.groups() and _is_same(spec, description, title, ENTRIES[name].title):
+        # A driver may add the maker's line of products to the name, as in `AMD Instinct MI300X`.
+        if _find_architecture(spec) == architecture and _is_same(spec, description, title, name):
             return name, title
-    return f"sm_{cuda[1]}{cuda[2] or 0}", title
+    return architecture, title
+
+
+def _find_architecture(description: str) -> str:
+    """Return the short name of a GPU's architecture, or `gpu` if its description has none."""
+    # The name of an AMD GPU may be followed by features of the device, as in `gfx90a:sramecc+`.
+    if rocm := _ROCM.search(description):
+        return rocm[1]
+    cuda = _CUDA.search(description)
+    return f"sm_{cuda[1]}{cuda[2] or 0}" if cuda and cuda[1] else "gpu"
 
 
 def _is_same(spec: str, description: str, title: str, name: str) -> bool:
     """Return whether a device is the one in the table, and not a variant of it with fewer cores or less memory."""
     # Two devices may have the same compute capability, such as variants with different memory.
-    if title and name not in title:
+    if title and ENTRIES[name].model not in title:
         return False
     cores, others = _CORES.search(spec), _CORES.search(description)
     room, other_room = _MEMORY.search(spec), _MEMORY.search(description)
     if not (cores and others and room and other_room):
         return False
-    return cores[1] == others[1] and abs(int(room[1]) / int(other_room[1]) - 1) < _NEAR
+    return cores[1] == others[1] and abs(int(room[1]) / int(other_room[1]) - 1) < _NEAR[ENTRIES[name].platform]
 
 
 def _name_architecture(backend: str) -> str:

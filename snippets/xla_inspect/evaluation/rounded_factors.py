@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 TF32, BFLOAT16 = 10, 7
 """The bits of the fraction of both types, whose exponents have as many bits as that of float32."""
 
-FACTOR_BITS = {"gpu": TF32, "tpu": BFLOAT16}
-"""The bits to which products of the default precision round, by kind of target.
+FACTOR_BITS = {"cuda": TF32, "tpu": BFLOAT16}
+"""The bits to which products of the default precision round, by platform. How an AMD GPU rounds is not known here.
 
 Source: https://docs.jax.dev/en/latest/201/precision.html. On an H100, they explain nearly all of the
 difference of matmuls from float32 (docs/data/gpu-results.json). No TPU was measured.

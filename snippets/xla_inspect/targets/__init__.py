@@ -30,7 +30,7 @@ from xla_inspect.targets.environment import (
     starting_environment,
 )
 from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
-from xla_inspect.targets.labels import lane, short, title
+from xla_inspect.targets.labels import lane, name_rocm_library, short, title
 from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
 from xla_inspect.targets.terms import AMD, NVIDIA, Terms, find_terms
 
@@ -69,6 +69,7 @@ __all__ = [
     "list_original",
     "name_isa",
     "name_rocm_call",
+    "name_rocm_library",
     "note_changes",
     "original_environment",
     "place",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -89,18 +89,30 @@ class Hardware:
             rate = self.matrix.get("bf16" if kind in _PASSES or dtype == "f16" else dtype)
             unit = f"{'bf16' if kind in _PASSES else dtype} matrix units"
             return Roof(f"{unit}, {passes} passes" if passes > 1 else unit, rate / passes) if rate else None
+        if find_entry(self.target).platform == "rocm":
+            return self._find_matrix_core(dtype, is_highest=kind == "f32 highest")
         # Tensor cores have no full float32 precision, so the highest precision is computed by the ordinary units.
         if kind == "f32 highest" or dtype not in self.matrix:
             return self.find_other(dtype)
         # Tensor cores read float32 operands as TF32.
-        is_tf32 = dtype == "f32" and find_entry(self.target).platform == "cuda"
-        return Roof(f"{'TF32' if is_tf32 else dtype} {find_terms(self.target).matrix}", self.matrix[dtype])
+        return Roof(f"{'TF32' if dtype == 'f32' else dtype} tensor cores", self.matrix[dtype])
+
+    def _find_matrix_core(self, dtype: str, *, is_highest: bool) -> Roof | None:
+        """Return the roof for products on an AMD GPU, by the instructions of the kernels that XLA generates."""
+        # They read float32 operands as XF32 on a GPU that has it, and 8-bit floats that it lacks as float16.
+        if dtype == "f32" and "xf32" in self.matrix and not is_highest:
+            dtype = "xf32"
+        if dtype.startswith("f8") and dtype not in self.matrix:
+            dtype = "f16"
+        unit = f"{dtype} {find_terms(self.target).matrix}"
+        return Roof(unit, self.matrix[dtype]) if dtype in self.matrix else self.find_other(dtype)
 
     def find_other(self, dtype: str) -> Roof | None:
         """Return the roof for all other operations on an element type, or None if no figure is published."""
-        # Types without a rate of their own, such as booleans and bytes, are computed as 32-bit integers.
-        unit = dtype if dtype in self.vector else "s32"
-        return Roof(f"{unit} {find_terms(self.target).vector}", self.vector[unit]) if self.vector else None
+        # Types without a rate of their own, such as booleans and bytes, are computed as 32-bit integers. AMD publishes
+        # no rate of these.
+        unit = next((unit for unit in (dtype, "s32", "f32") if unit in self.vector), "")
+        return Roof(f"{unit} {find_terms(self.target).vector}", self.vector[unit]) if unit else None
 
 
 def find_hardware(target: str) -> Hardware | None:
@@ -127,13 +139,21 @@ def _find_hardware(base: str) -> Hardware | None:
     entry = find_entry(base)
     # XLA's own description of the device is preferred, because its cost model uses the same numbers.
     if entry.kind == "gpu" and not entry.is_local:
-        return read_description(base, read_spec(base))
-    peaks = entry.peaks
-    if peaks is None:
+        hardware = read_description(base, read_spec(base))
+    elif entry.peaks is None:
         return None
-    # Vendors publish rates of a chip, but on some TPUs each chip has two cores that JAX shows as separate devices.
-    rates = {dtype: rate / peaks.devices for dtype, rate in peaks.matrix.items()}
-    return Hardware(base, peaks.bandwidth / peaks.devices, rates, {}, peaks.source, peaks.devices, int(peaks.memory))
+    else:
+        peaks = entry.peaks
+        bandwidth = peaks.bandwidth / peaks.devices
+        hardware = Hardware(base, bandwidth, {}, {}, peaks.source, peaks.devices, int(peaks.memory))
+    if entry.peaks is None:
+        return hardware
+    # Vendors publish rates of a chip, but on some each chip has two cores or dies that JAX shows as separate devices.
+    matrix, vector = (
+        {dtype: rate / entry.peaks.devices for dtype, rate in rates.items()}
+        for rates in (entry.peaks.matrix, entry.peaks.vector)
+    )
+    return replace(hardware, matrix=matrix, vector=vector, source=entry.peaks.source, devices=entry.peaks.devices)
 
 
 def read_description(base: str, text: str) -> Hardware:

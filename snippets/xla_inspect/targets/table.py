@@ -27,16 +27,18 @@ class Peaks:
     Attributes:
         source: The address of the page with the figures.
         devices: The number of JAX devices in one chip.
-        bandwidth: Bytes per second of main memory.
         matrix: Operations per second of the matrix units by element type.
-        memory: Bytes of main memory available to a program on one device, as the compiler reports them.
+        bandwidth: Bytes per second of main memory; 0 for a GPU, whose description has it.
+        memory: Bytes of main memory available to a program on one device, as the compiler reports them; 0 for a GPU.
+        vector: Operations per second of the ordinary units by element type; empty if no figure is published.
     """
 
     source: str
     devices: int
-    memory: float
-    bandwidth: float
     matrix: Mapping[str, float]
+    bandwidth: float = 0.0
+    memory: float = 0.0
+    vector: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class Terms:
 
 
 NVIDIA = Terms()
+"""NVIDIA's words."""
+
 AMD = Terms(
     "wave",
     "compute unit",
@@ -62,8 +64,11 @@ AMD = Terms(
         "cuBLASLt": "hipBLASLt",
         "cuBLAS": "hipBLASLt or rocBLAS",
         "cuDNN": "MIOpen",
+        "cuSOLVER": "hipSOLVER",
+        "NCCL": "RCCL",
     },
 )
+"""AMD's words."""
 
 
 def find_terms(target: str) -> Terms:

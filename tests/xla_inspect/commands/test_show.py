@@ -154,6 +154,7 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
     [
         ("cpu", "capstone", "no assembly: capstone not installed"),
         ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm is not installed"),
+        ("mi300x", "llvm-nanobind", "no assembly: llvm-nanobind not installed"),
     ],
 )
 def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_missing_is_told(

@@ -73,10 +73,10 @@ BFLOAT16 = [1.0, -1.0, 1 + 2.0**-7, *SPECIAL]
 @pytest.mark.parametrize(
     ("target", "attributes", "expected"),
     [
-        ("gpu", "", TF32),
-        ("gpu", ", operand_precision={high,high}", TF32),
-        ("gpu", ", operand_precision={highest,highest}", EXACT),
-        ("gpu", ", algorithm=dot_f32_f32_f32", EXACT),
+        ("cuda", "", TF32),
+        ("cuda", ", operand_precision={high,high}", TF32),
+        ("cuda", ", operand_precision={highest,highest}", EXACT),
+        ("cuda", ", algorithm=dot_f32_f32_f32", EXACT),
         ("tpu", "", BFLOAT16),
         ("tpu", ", operand_precision={high,high}", EXACT),
         ("tpu", ", operand_precision={highest,highest}", EXACT),
@@ -99,14 +99,14 @@ def test_a_dot_rounds_its_factors_unless_its_precision_is_higher(
 def test_a_matmul_of_cublas_rounds_its_factors_as_its_configuration_says(
     evaluator: Evaluator, precision: str, algorithm: str, expected: list[float]
 ) -> None:
-    np.testing.assert_array_equal(multiply(evaluator, make_matmul(precision, algorithm), "gpu"), expected)
+    np.testing.assert_array_equal(multiply(evaluator, make_matmul(precision, algorithm), "cuda"), expected)
 
 
 def test_a_dot_in_a_loop_fusion_of_a_gpu_keeps_float32(evaluator: Evaluator) -> None:
-    np.testing.assert_array_equal(multiply(evaluator, make_dot(kind="kLoop"), "gpu"), EXACT)
+    np.testing.assert_array_equal(multiply(evaluator, make_dot(kind="kLoop"), "cuda"), EXACT)
 
 
-@pytest.mark.parametrize("target", ["gpu", "tpu"])
+@pytest.mark.parametrize("target", ["cuda", "tpu"])
 @pytest.mark.parametrize(("name", "kind"), [("f16", np.float16), ("f64", np.float64), ("s32", np.int32)])
 def test_factors_of_another_type_stay(evaluator: Evaluator, name: str, kind: type, target: str) -> None:
     text = f"""HloModule m

@@ -2,7 +2,8 @@
 
 The formulas are those of the Scaling Book (https://jax-ml.github.io/scaling-book/sharding/): a collective needs the
 time of its bytes at the rate of all links that its group uses, or that of its hops if it has few bytes. They are lower
-bounds, which real collectives exceed: NCCL reaches 60 to 90 percent of the rate of NVLink for large messages.
+bounds, which real collectives exceed: NCCL reaches 60 to 90 percent of the rate of NVLink for large messages, and RCCL
+about 70 percent of that of Infinity Fabric between eight MI300X.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ def time_collective(
             return None
         seconds, hops = _time_on_grid(collective, rates.grid, rates.link, rates.wrap)
         return Estimate.at_shares(seconds, LINK_SHARES["tpu"]).longer(HOP * hops)
-    if not (rates.nvlink and rates.network):
+    if not (rates.fabric and rates.network):
         return None
     groups = read_groups(collective.instruction.attributes.get("replica_groups", ""), devices) or (range(group),)
     # The members of a group in one machine share its network, and send the same data to other machines only once.
     near = sum(member // rates.domain == groups[0][0] // rates.domain for member in groups[0])
     start = START if group <= near else START * 2
-    seconds = collective.sent_bytes / rates.nvlink
+    seconds = collective.sent_bytes / rates.fabric
     if group > near:
         across = (1 - near / group) / (1 - 1 / group)
         seconds = max(seconds, collective.sent_bytes * across / (near * rates.network))

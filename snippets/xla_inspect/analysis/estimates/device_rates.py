@@ -26,6 +26,13 @@ Under load, a GPU lowers its clock to stay below its power limit, and collective
 factor is that of the training steps in docs/data/published-times.toml that are not held out.
 """
 
+AMD_DOUBT = Estimate(1.0, 1.0, 1.6)
+"""The factor of a launch's time on an AMD GPU, for which the shares of the peak rates are those of an H100.
+
+Only four published times were compared, all within the range: products of bfloat16 matrices on an MI300X
+(https://github.com/clarkechong/scale-your-amd, runs/20260805-matmul-autotune4).
+"""
+
 
 @dataclass(frozen=True)
 class DeviceRates:
@@ -39,12 +46,13 @@ class DeviceRates:
         floor: The time of a launch without any work.
         gap: The time between two launches.
         load: The factor from the time of a product by itself to its time in a long step.
+        doubt: The factor of each launch's time on a GPU whose launches nobody measured for this model.
         clock: Cycles per second of a TPU's core, or None if no figure is published.
         grid: The sizes of the axes of a TPU's grid of chips.
         link: Bytes per second of one link of a TPU in one direction.
         wrap: The number whose multiples, as the size of an axis of a TPU's grid, make the axis a ring.
-        domain: The number of GPUs that NVLink connects.
-        nvlink: Bytes per second that a GPU sends through NVLink.
+        domain: The number of GPUs that NVLink or Infinity Fabric connects.
+        fabric: Bytes per second that a GPU sends through NVLink or Infinity Fabric.
         network: Bytes per second that a GPU sends to other machines.
         sources: The addresses of the pages with these figures.
     """
@@ -56,12 +64,13 @@ class DeviceRates:
     floor: Estimate = field(default_factory=Estimate)
     gap: Estimate = field(default_factory=Estimate)
     load: Estimate = field(default=Estimate(1.0, 1.0, 1.0))
+    doubt: Estimate = field(default=Estimate(1.0, 1.0, 1.0))
     clock: float | None = None
     grid: tuple[int, ...] = ()
     link: float | None = None
     wrap: int = 1
     domain: int = 1
-    nvlink: float | None = None
+    fabric: float | None = None
     network: float | None = None
     sources: tuple[str, ...] = ()
 
@@ -78,7 +87,9 @@ def find_rates(target: str) -> DeviceRates | None:
     if lane(target) == "gpu":
         numbers = dict(re.findall(r"^  (\w+): (\d+)$", read_spec(base), re.MULTILINE))
         cores, cache = (int(numbers.get(name, 0)) for name in ("core_count", "l2_cache_size"))
-        return DeviceRates(hardware, "gpu", cores, cache, GPU_FLOOR, GPU_GAP, GPU_LOAD, sources=sources, **figures)
+        doubt = AMD_DOUBT if find_entry(base).platform == "rocm" else Estimate(1.0, 1.0, 1.0)
+        own = {"doubt": doubt, "sources": sources, **figures}
+        return DeviceRates(hardware, "gpu", cores, cache, GPU_FLOOR, GPU_GAP, GPU_LOAD, **own)
     grid = tuple(map(int, (topology or entry.topology).split("x")))
     return DeviceRates(hardware, "tpu", grid=grid, sources=sources, **figures)
 

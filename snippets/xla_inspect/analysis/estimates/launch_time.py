@@ -118,7 +118,7 @@ def time_launch(launched: Launched, module: Module, rates: DeviceRates, figures:
     seconds, limit = work.estimate()
     if limit == "compute":
         seconds *= rates.load
-    total = seconds + rates.floor
+    total = (seconds + rates.floor) * rates.doubt
     if limit != "unknown" and rates.floor.likely > seconds.likely:
         limit = "launch"
     other = "vector work" if limit == "vector units" else "memory-bound"

@@ -24,7 +24,7 @@ from xla_inspect.analysis import (
 from xla_inspect.analysis.estimates import Estimate  # noqa: TC001
 from xla_inspect.analysis.machine import find_occupancy, read_limits
 from xla_inspect.questions.collectives import list_launch_places
-from xla_inspect.targets import find_entry, read_spec
+from xla_inspect.targets import find_entry, name_rocm_library, read_spec
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Launched
@@ -210,6 +210,12 @@ def find_library(module: Module, instruction: Instruction) -> str:
     return own or next(inner, "")
 
 
+def _name_library(call: str, target: str) -> str:
+    """Return a custom call's target, on an AMD GPU with the library that it calls in parentheses."""
+    library = name_rocm_library(call, target)
+    return f"{call} ({library})" if library else call
+
+
 def find_scope(capture: Capture, instruction: Instruction) -> str:
     """Return the named scopes around an instruction and its primitive as a path, without `jax.jit` and loops.
 
@@ -256,7 +262,7 @@ def _describe(
         name=launch.name,
         role=launch.role or "",
         kind=launch.kind,
-        library=find_library(capture.module, launch.instruction),
+        library=_name_library(find_library(capture.module, launch.instruction), capture.target),
         scope=find_scope(capture, launch.instruction),
         fused=list_fused(capture, launch.instruction, lines),
         within=launch.within,

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 _AFTER = re.compile(r"(?:_kernel|\.kernel|__\d+|_clone|\.clone)+$")
 _COPIED = re.compile(r"^\[?(?:CUDA )?mem(?:cpy|set)", re.IGNORECASE)
 _LIBRARY = re.compile(
-    r"cutlass|cublas|cudnn|nccl|cub::|thrust|ampere_|sm\d\d_|hopper|gemm|nvjet|splitK|fmha", re.IGNORECASE
+    r"cutlass|cublas|cudnn|nccl|cub::|thrust|ampere_|sm\d\d_|hopper|Cijk_|rocprim|miopen|gemm|nvjet|splitK|fmha",
+    re.IGNORECASE,
 )
 
 

@@ -13,7 +13,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.evaluation import FACTOR_BITS
 from xla_inspect.plural import plural
 from xla_inspect.questions.numbers.module_part import return_values
-from xla_inspect.targets import lane
+from xla_inspect.targets import find_entry, lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ class ModuleRunner:
         self.notes: dict[int, str] = {}
         # A TPU's compiler may add bfloat16 numbers in float32.
         self.is_cpu, self.rounds_sums = lane(target) == "cpu", lane(target) != "tpu"
-        self._factor_bits, self._rounds_factors = FACTOR_BITS.get(lane(target)), False
+        self._factor_bits, self._rounds_factors = FACTOR_BITS.get(find_entry(target).platform), False
         self._begin = self._noted = time.monotonic()
         self._runs = 0
 

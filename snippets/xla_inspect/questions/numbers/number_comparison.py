@@ -18,7 +18,7 @@ from xla_inspect.questions.numbers.finding import Nonfinite, NotRun, NumberChang
 from xla_inspect.questions.numbers.input_elements import find_causes
 from xla_inspect.questions.numbers.module_runner import LAST, ModuleRunner, list_shapes, list_stages
 from xla_inspect.questions.numbers.program_inputs import make_inputs, name_parameter
-from xla_inspect.targets import lane, title
+from xla_inspect.targets import find_entry, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,7 +155,7 @@ class NumberComparison(AbstractContextManager["NumberComparison"]):
 
     def _find_rounding(self, stage: ModuleStage) -> ArrayDifference | None:
         """Return the difference that matrix units make to the last result by rounding the factors of products."""
-        if lane(self.capture.target) not in FACTOR_BITS or not self.capture.after:
+        if find_entry(self.capture.target).platform not in FACTOR_BITS or not self.capture.after:
             return None
         try:
             return compare_results(self.states[-1][2], self.runner.run_with_rounded_factors(stage.module))

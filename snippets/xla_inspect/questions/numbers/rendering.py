@@ -8,7 +8,7 @@ from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table, name_line, suggest
 from xla_inspect.plural import plural
 from xla_inspect.questions.numbers.finding import rank
-from xla_inspect.targets import lane, title
+from xla_inspect.targets import find_entry, lane, title
 from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
@@ -66,9 +66,10 @@ def tell_limits(target: str) -> str:
     if lane(target) == "cpu":
         return f"{_HERE} On another CPU, the last bits of results may differ."
     device = "the real hardware" if lane(target) == "unknown" else f"a real {title(target)}"
+    rounding = " How its matrix cores round float32 is not known here." if find_entry(target).platform == "rocm" else ""
     return (
         f"{_HERE} On {device}, there may be further differences: it may compute functions such as exp "
-        "and tanh differently, add or scatter in another order, and round differently in its matrix units."
+        f"and tanh differently, add or scatter in another order, and round differently in its matrix units.{rounding}"
     )
 
 

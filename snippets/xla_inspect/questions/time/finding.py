@@ -34,6 +34,14 @@ NO_CPU = (
 """The explanation of a missing estimate for a CPU."""
 
 
+AMD_NOTE = (
+    "Only four published times of an AMD GPU, all of matmuls on an MI300X, were compared with these models. The rates "
+    "are AMD's peaks, but the shares of them that kernels reach, and the time to start a launch, are those of an H100, "
+    "so the range is wider."
+)
+"""The statement about an estimate for an AMD GPU."""
+
+
 @dataclass(frozen=True)
 class TimeShare(RangedTime):
     """The estimated time of a part of a program.
@@ -176,6 +184,7 @@ def _list_notes(
     capture: Capture, step: StepTime, rates: DeviceRates, unknown: Sequence[str], utilization: float
 ) -> Iterator[str]:
     """Yield sentences about figures that the estimate lacks."""
+    yield from [AMD_NOTE] if rates.doubt.high > 1 else []
     if not step.has_figures and rates.kind != "cpu":
         reason = "the module has no estimated_cycles"
         if rates.kind == "gpu":

@@ -71,7 +71,7 @@ class OpenQuestions(Answer):
             yield self.stage.explain()
             return
         if not self.questions:
-            yield f"{where} one kernel, no copies and no collectives, so there are no open questions."
+            yield f"{where} no kernel reads another's result, and there are no copies and no collectives, so {_NONE}."
             return
         first = self.questions[0]
         yield f"{where} the first open question is about {format_bytes(first.bytes)}. {first.question} {self.answer}"
@@ -83,6 +83,7 @@ class OpenQuestions(Answer):
             yield Hint(missing)
 
 
+_NONE = "there are no open questions"
 _PREFETCH = "a copy-start of"
 """The subject of a question about a prefetch into on-chip memory, which overlaps with kernels and is hard to avoid."""
 FEW = 6

@@ -9,7 +9,7 @@ from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import IMPORT, Finding
 from xla_inspect.questions.why.refusal_text import write_clause
 from xla_inspect.questions.why.why_context import tell_maker
-from xla_inspect.targets import find_terms
+from xla_inspect.targets import find_terms, name_rocm_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +80,10 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     emitter = custom_fusion_kind(launch.instruction) or launch.instruction.custom_call_target
     # A library call or a Triton fusion may hide its matmul, but the messages of the compiler still refer to it.
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
-    what = name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
+    what = (
+        name_form(launch, evidence.capture.target)
+        or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
+    )
     lines = {where for where in (evidence.show_line(part).where for part in parts) if where}
     # The parts include the fusion instruction itself.
     count = len(parts) - is_fusion(launch.instruction)
@@ -123,18 +126,19 @@ def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emi
     return f". {choice.meaning.rstrip('.')}" if choice else ""
 
 
-def name_form(launch: Launch) -> str:
+def name_form(launch: Launch, target: str) -> str:
     """Return a phrase for a launch that fusion passes treat separately, such as a library call, or an empty string."""
     instruction = launch.instruction
     # Names of XLA's own kinds and targets begin with underscores, as in `__cublas$gemm`.
     emitter = (custom_fusion_kind(instruction) or "").strip("_")
-    target = (instruction.custom_call_target or "").strip("_")
+    call = (instruction.custom_call_target or "").strip("_")
     if launch.role in {"collective", "copy"}:
         return f"a {launch.role}"
-    if target.startswith(_LIBRARIES):
-        return f"a call to the library {target.partition('$')[0]}"
-    if target:
-        return f"a custom call to {target}"
+    library = name_rocm_library(instruction.custom_call_target or "", target)
+    if library or call.startswith(_LIBRARIES):
+        return f"a call to the library {library or call.partition('$')[0]}"
+    if call:
+        return f"a custom call to {call}"
     if emitter:
         maker = "that Triton compiles" if "triton" in emitter else "that a library computes"
         return f"a fusion {maker} ({emitter})"

@@ -138,7 +138,7 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
     gap = "the log has no attempt to fuse them" if has_log else "this capture has no log of attempts to fuse them"
     for launch in (first, second):
         step = evidence.steps(launch.instruction)[0]
-        if form := name_form(launch):
+        if form := name_form(launch, evidence.capture.target):
             by = f", made by the pass {step.name}," if step.name else ""
             return _Cause(f"{launch.name} is {form}{by} and {gap}", pass_, 0, messages)
     for launch, name in ((second, names[1]), (first, names[0])):
@@ -282,7 +282,7 @@ def _list_notes(evidence: Evidence, first: Launch, second: Launch) -> Iterator[s
     if first.within != second.within:
         yield "They run in different loops or branches."
     for launch in (first, second):
-        if form := name_form(launch):
+        if form := name_form(launch, evidence.capture.target):
             yield f"{launch.name} is {form}."
     yield from list_costs(evidence, first, second)
 

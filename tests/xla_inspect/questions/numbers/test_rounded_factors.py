@@ -45,3 +45,13 @@ def test_a_matmul_of_the_highest_precision_is_not_rounded(target: str) -> None:
         answer = numbers(jnp.matmul, square, square, target=target, against=["none"])
     assert answer.matrix_units is None
     assert "matmuls round" not in str(answer)
+
+
+@pytest.mark.parametrize("target", ["mi250", "mi300x"])
+def test_no_rounding_is_claimed_for_the_matrix_cores_of_amd(target: str) -> None:
+    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    answer = numbers(jnp.matmul, square, square, target=target, against=["none"])
+    text = " ".join(str(answer).split())
+    assert answer.matrix_units is None
+    assert "matmuls round" not in text
+    assert "How its matrix cores round float32 is not known here." in text

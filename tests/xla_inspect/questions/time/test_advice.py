@@ -111,7 +111,7 @@ def test_a_custom_call_of_unknown_work_counts_its_traffic_and_is_reported() -> N
 def test_the_likely_time_of_an_overlapped_collective_is_in_its_range(link: float) -> None:
     rates = find_rates("h100:8")
     assert rates
-    for launch in time_step(compile_training("h100:8"), replace(rates, nvlink=link)).launches:
+    for launch in time_step(compile_training("h100:8"), replace(rates, fabric=link)).launches:
         assert launch.total.low <= launch.total.likely <= launch.total.high
 
 
