@@ -26,6 +26,7 @@ LICENCES = {
     "nvidia-nvvm": "LicenseRef-NVIDIA-Proprietary",
     "jax-cuda13-plugin": "Apache-2.0",
     "jax-cuda13-pjrt": "Apache-2.0",
+    "jax-rocm7-pjrt": "Apache-2.0",
 }
 
 

@@ -10,6 +10,7 @@ from programs import classify, gelu, layer, mlp_block
 from xla_inspect import capture_all
 from xla_inspect.analysis import list_kernels
 from xla_inspect.report import lane, markdown, title
+from xla_inspect.targets import USUAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,8 +36,11 @@ class Way:
 
 
 def compile_programs() -> dict[str, Captures]:
-    """Compile the programs of the comparison with XLA for the usual targets; return the captures by name."""
-    return {name: capture_all(getattr(module, name), *module.EXAMPLE) for name, module in _MODULES.items()}
+    """Compile the programs of the comparison with XLA for the usual targets and an AMD GPU; return them by name."""
+    targets = (*USUAL[:2], "mi300x", *USUAL[2:])
+    return {
+        name: capture_all(getattr(module, name), *module.EXAMPLE, targets=targets) for name, module in _MODULES.items()
+    }
 
 
 def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -> dict[str, Way]:

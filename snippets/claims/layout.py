@@ -68,15 +68,18 @@ def to_channels_first() -> Finding:
 
 def to_channels_first_on_gpu() -> Finding:
     """Return the finding on the claim that NHWC convolutions become NCHW on a GPU."""
-    last = program("disputed", "convolution NHWC")["h100"]
-    first = program("disputed", "convolution NCHW", ("h100",))["h100"]
-    expect(_labels(first.after).startswith("b01"), "NCHW becomes NHWC")
+    last, first = (program("disputed", f"convolution {order}", ("h100", "mi300x")) for order in ("NHWC", "NCHW"))
+    expect(_labels(first["h100"].after).startswith("b01"), "NCHW becomes NHWC on the H100")
     deep = capture(convolve_volumes, *VOLUMES, target="h100")
     expect(_labels(deep.after) == "bf012", "over three dimensions, the H100's compiler puts channels first")
-    after = _labels(last.after)
-    evidence = f"NHWC, `{_labels(last.before)}`, {_describe_change(_labels(last.before), after)}; "
-    evidence += f"NCHW, `{_labels(first.before)}`, {_describe_change(_labels(first.before), _labels(first.after))}"
-    return cases({"h100": (after.startswith("bf"), evidence)})
+
+    def look(capture: Capture) -> tuple[bool, str]:
+        other = first[capture.target]
+        before, after = _labels(capture.before), _labels(capture.after)
+        evidence = f"NHWC, `{before}`, {_describe_change(before, after)}; NCHW, `{_labels(other.before)}`, "
+        return after.startswith("bf"), evidence + _describe_change(_labels(other.before), _labels(other.after))
+
+    return by_target(last, look)
 
 
 def _describe_change(before: str, after: str) -> str:

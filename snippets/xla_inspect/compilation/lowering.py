@@ -218,7 +218,9 @@ def _lower_under_mesh(program: Program, mesh: jax.sharding.Mesh, target: Target)
         # The mesh context stays, because shardings in the program may be given by axis names alone.
         with jax.set_mesh(mesh):
             traced = _trace(program, args, kwargs)
-            with jax_private.lent_client(target.devices()[0].client):
+            device = target.devices()[0]
+            jax_private.name_processor(device)
+            with jax_private.lent_client(device.client):
                 return _lower(traced, target, tuple(mesh.devices.flat))
 
     return run_fresh(work)
@@ -236,6 +238,7 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
                 if device is None or " device" not in str(error):
                     raise
         # Pallas reads the processor that a kernel is for from JAX's default device.
+        jax_private.name_processor(device)
         with jax_private.lent_client(device.client), jax.default_device(device):
             return _lower(traced, target)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from xla_inspect import dumps
@@ -41,8 +42,10 @@ def collect_kernels(serialized: bytes) -> Iterator[Code]:
     from xla_inspect.compilation.assembly import disassemble_kernels
     from xla_inspect.compilation.code_objects import find_code_objects
 
-    for code_object in find_code_objects(serialized):
-        yield from (Code(kernel, "asm", text) for kernel, text in disassemble_kernels(code_object))
+    # Another release may serialize executables in another form, and all else of the capture does not depend on it.
+    with suppress(EOFError, ValueError):
+        for code_object in find_code_objects(serialized):
+            yield from (Code(kernel, "asm", text) for kernel, text in disassemble_kernels(code_object))
 
 
 def explain_no_assembly(platform: str = "cpu") -> str:

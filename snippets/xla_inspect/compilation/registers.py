@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ASSEMBLER = "nvidia-cuda-nvcc"
 """The package that holds `ptxas`."""
 
+UNREADABLE = "this version of xla-inspect cannot read the executables of the installed plugin"
+
 _USED = re.compile(r"Used (\d+) registers")
 _SPILLED = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 _SHARED = re.compile(r"(\d+) bytes smem")
@@ -47,9 +49,9 @@ def count_registers(capture: Capture, kernels: Collection[str] | None = None) ->
         InspectError: The assembler rejects the code.
     """
     pieces = [code for code in capture.code if code.language == "ptx" and (kernels is None or code.kernel in kernels)]
-    is_unread = find_entry(capture.target).platform == "rocm" and "asm" not in {code.language for code in capture.code}
-    if is_unread and (reason := explain_no_assembly("rocm")):
-        raise TargetUnavailableError(capture.target, reason)
+    has_kernels = find_entry(capture.target).platform == "rocm" and any(thunk.symbol for thunk in capture.thunks)
+    if has_kernels and "asm" not in {code.language for code in capture.code}:
+        raise TargetUnavailableError(capture.target, explain_no_assembly("rocm") or UNREADABLE)
     if not pieces:
         return {}
     ptxas = find_tool(capture.target, ASSEMBLER, "ptxas", "cuda")

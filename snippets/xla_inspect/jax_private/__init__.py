@@ -39,7 +39,7 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.jax_private.execution import compile_hlo, run_executable
-    from xla_inspect.jax_private.plugins import describe_devices, register_stand_in
+    from xla_inspect.jax_private.plugins import describe_devices, name_processor, register_stand_in
     from xla_inspect.jax_private.stablehlo_call import (
         call_stablehlo,
         evaluate_size,
@@ -84,6 +84,7 @@ __all__ = [
     "load_stablehlo",
     "make_context",
     "make_cpus",
+    "name_processor",
     "name_source",
     "parse_hlo",
     "place",

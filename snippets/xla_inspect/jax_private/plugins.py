@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +39,16 @@ def describe_devices(platform: str, library: Path, name: str, arguments: Mapping
             client.initialize_pjrt_plugin(platform)
     topology = client.make_c_api_device_topology(_plugins[platform], name, **arguments)
     return list(topology._make_compile_only_devices())  # noqa: SLF001 - as in jax.experimental.topologies
+
+
+def name_processor(device: Any) -> None:  # noqa: ANN401 - a device of JAX
+    """Let Pallas lower kernels for an AMD GPU that is not present, whose device does not name its architecture.
+
+    Only the platform matters for such a kernel's lowering. Nothing happens if Pallas is not loaded.
+    """
+    if info := sys.modules.get("jax._src.pallas.triton.gpu_info"):
+        kind = device.device_kind
+        info.registry.setdefault(kind, partial(info.GpuInfo, gpu_version=None, arch_name=kind, compute_capability=0))
 
 
 def register_stand_in(platform: str, function: str) -> None:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from programs import attention
-from xla_inspect import capture
+from xla_inspect import capture, jax_private
 from xla_inspect.analysis.machine import describe_kernels, read_resources
 from xla_inspect.compilation import count_registers, object_code
 from xla_inspect.compilation.code_objects import FIELDS, unpack_snappy
@@ -66,10 +67,15 @@ def test_each_launched_kernel_has_assembly_below_its_resources(target: str) -> N
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", AMD)
 def test_each_jump_of_the_assembly_leads_to_a_label(target: str) -> None:
-    (text,) = list_assembly(capture(sort, SORTED, target=target, passes=False)).values()
-    jumps = re.findall(r"^    s_c?branch\w* +(\S+)", text, re.MULTILINE)
-    assert len(jumps) > 10
-    assert {*jumps} <= {*re.findall(r"^(\S+):$", text, re.MULTILINE)}
+    long = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((256, 8192), (8192, 256)))
+    for function, arguments, is_loop in ((sort, [SORTED], False), (multiply, long, True)):
+        program = capture(function, *arguments, target=target, passes=False)
+        text = max(list_assembly(program).values(), key=len)
+        labels = {match[1]: match.start() for match in re.finditer(r"^(\S+):$", text, re.MULTILINE)}
+        jumps = {match.start(): match[1] for match in re.finditer(r"^    s_c?branch\w* +(\S+)", text, re.MULTILINE)}
+        assert jumps
+        assert {*jumps.values()} <= labels.keys()
+        assert any(labels[label] < at for at, label in jumps.items()) == is_loop
 
 
 LISTING = """
@@ -116,6 +122,25 @@ def test_the_assembly_is_the_one_that_the_compiler_itself_lists(target: str, ker
 
 
 @pytest.mark.usefixtures("all_targets")
+def test_the_code_is_found_in_an_executable_of_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The constant does not compress, so the executable is longer than three blocks of 64 KiB.
+    table = np.random.default_rng(0).standard_normal(65536).astype(np.float32)
+    sizes: list[int] = []
+    serialize = jax_private.serialize
+
+    def note(executable: jax.stages.Compiled) -> bytes:
+        data = serialize(executable)
+        sizes.append(len(data))
+        return data
+
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.setattr(jax_private, "serialize", note)
+    program = capture(lambda x: x * table, jax.ShapeDtypeStruct((65536,), jnp.float32), target="mi300x", passes=False)
+    assert sizes[0] > 3 * 65536
+    assert list_assembly(program).keys() == {thunk.symbol for thunk in program.thunks if thunk.symbol}
+
+
+@pytest.mark.usefixtures("all_targets")
 def test_a_matmul_is_counted_among_the_instructions_of_matrix_cores() -> None:
     (kernel,) = describe_kernels(capture(multiply, MATRIX, MATRIX, target="mi300x", passes=False))
     assert kernel.mix is not None
@@ -150,6 +175,18 @@ def test_a_missing_disassembler_is_reported_with_the_extra_to_install(monkeypatc
     program = capture(sort, SORTED, target="mi300x", passes=False)
     assert not list_assembly(program)
     with pytest.raises(TargetUnavailableError, match="llvm-nanobind not installed; run"):
+        count_registers(program)
+
+
+@pytest.mark.usefixtures("all_targets")
+def test_an_executable_of_another_form_leaves_a_capture_without_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    serialize = jax_private.serialize
+    monkeypatch.setattr(jax_private, "serialize", lambda executable: serialize(executable)[:8192])
+    program = capture(sort, SORTED, target="mi300x", passes=False)
+    assert program.after
+    assert not list_assembly(program)
+    with pytest.raises(TargetUnavailableError, match="cannot read the executables"):
         count_registers(program)
 
 

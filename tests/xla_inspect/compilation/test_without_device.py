@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from programs import tiled_product
 from xla_inspect import capture
 from xla_inspect.compilation import adapt_options
 from xla_inspect.compilation.without_device import compile_with_stand_ins
@@ -73,3 +74,14 @@ def test_a_failed_compile_names_the_last_call_of_a_library_that_stands_in_for_ro
 def test_the_log_of_a_second_compile_has_the_reasons() -> None:
     result = capture(classify, IMAGE, FILTER, WEIGHTS, target="mi300x", reasons=True)
     assert {event.source for event in result.log} >= {"priority_fusion"}
+
+
+def test_a_pallas_kernel_compiles_for_a_gpu_that_is_not_present() -> None:
+    result = capture(tiled_product.tiled_product, *tiled_product.EXAMPLE, target="mi350x")
+    assert [thunk.shared_memory for thunk in result.thunks] == [72 << 10]
+
+
+def test_a_kernel_with_too_much_shared_memory_is_rejected_as_on_a_real_mi300x() -> None:
+    # The report of a real device has the same sizes: https://github.com/ROCm/rocm-jax/issues/404
+    with pytest.raises(RuntimeError, match="Shared memory size limit exceeded: requested 73728, available: 65536"):
+        capture(tiled_product.tiled_product, *tiled_product.EXAMPLE, target="mi300x")

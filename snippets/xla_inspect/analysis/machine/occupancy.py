@@ -7,8 +7,8 @@ https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-te
 
 The rules for an AMD GPU are those of LLVM for CDNA 2 to 4 (gfx90a, gfx942, gfx950), with a compute unit for a
 multiprocessor and a wave for a warp. Each of the four SIMD units of a compute unit holds at most eight waves, 512 VGPRs
-for each thread of a wave (AGPRs included) in units of eight, and 800 SGPRs. A compute unit has 16 barriers, which only
-blocks of several waves need, and allocates LDS in units of 512 bytes (1,280 on gfx950):
+for each thread of a wave (AGPRs included) in units of eight, and 800 SGPRs. LDS is allocated in units of 512 bytes, or
+1,280 on gfx950. The 16 barriers of a compute unit suffice for 32 waves, because a block of one wave needs none:
 https://github.com/llvm/llvm-project/blob/llvmorg-21.1.6/llvm/lib/Target/AMDGPU/Utils/AMDGPUBaseInfo.cpp
 https://llvm.org/docs/AMDGPUUsage.html#amdgpu-amdhsa-compute-pgm-rsrc2-gfx6-gfx12-table
 """
@@ -137,7 +137,7 @@ def read_limits(description: str) -> Limits:
     blocks = figures["max_blocks_per_multiprocessor"]
     if amd:
         units = {"register_unit": 512, "shared_unit": 1280 if amd[1] == "gfx950" else 512, "most_registers": 512}
-        barriers, scalar = 16, 800 * SUBPARTITIONS
+        barriers, scalar = 0, 800 * SUBPARTITIONS
     else:
         units = {"register_unit": 256, "shared_unit": 128, "most_registers": 255}
         barriers, scalar = blocks * BARRIERS_PER_BLOCK * (figures["major"] >= BARRIERS_COUNT_FROM), 0
@@ -175,19 +175,13 @@ def find_occupancy(  # noqa: PLR0913 - a launch uses all of these resources
     """
     warps = _divide_up(threads, limits.warp)
     block_shared = _round_up(shared + limits.reserved, limits.shared_unit)
-    # A block of several waves takes a barrier of an AMD GPU, whether or not its code waits at one.
-    barriers = barriers if not limits.scalar else int(warps > 1)
+    # The size of a block includes the reserved memory here, but its limit does not.
+    most_shared = limits.block_shared + limits.reserved
     allowed = {
         WARPS: limits.warps // warps if threads <= limits.block_threads else 0,
         BLOCKS: limits.blocks,
         limits.terms.registers: _count_by_registers(limits, warps, registers),
-        # The size of a block includes the reserved memory here, but its limit does not.
-        # A block of an AMD GPU may need no shared memory, and has none reserved.
-        limits.terms.shared: limits.blocks
-        if not block_shared
-        else limits.shared // block_shared
-        if block_shared <= limits.block_shared + limits.reserved
-        else 0,
+        limits.terms.shared: limits.shared // max(block_shared, 1) if block_shared <= most_shared else 0,
     }
     if barriers and limits.barriers:
         allowed[BARRIERS] = limits.barriers // barriers

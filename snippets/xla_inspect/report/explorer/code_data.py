@@ -298,9 +298,9 @@ def _explain_gap(capture: Capture, kernels: Sequence[Mapping[str, Any]], *, bund
         command = f"xla-inspect show {capture.source_file}:{capture.program} --stage code --target {capture.target}"
         gap = f"The text of the {plural(number, 'bundle')} is not on this page."
         return f"{gap} To print it on your own machine, run: {command}"
-    is_made = find_entry(capture.target).platform == "cuda"
-    if is_made and kernels and "sass" not in languages:
+    platform = find_entry(capture.target).platform
+    if platform == "cuda" and kernels and "sass" not in languages:
         return "Registers, occupancy and SASS were not captured. To capture them, use capture(..., machine=True)."
-    if not is_made and kernels and "asm" not in languages:
+    if platform in {"cpu", "rocm"} and kernels and "asm" not in languages:
         return "The assembly was not captured, because the disassembler is not installed."
     return ""

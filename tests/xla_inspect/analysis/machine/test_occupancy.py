@@ -165,12 +165,12 @@ def test_the_vgprs_of_an_amd_gpu_limit_its_waves_as_in_llvm(target: str) -> None
     assert (occupancy.bound_by, occupancy.most_warps) == (("VGPRs",), 32)
 
 
-def test_sgprs_barriers_and_lds_limit_the_waves_of_an_amd_gpu() -> None:
+def test_sgprs_threads_and_lds_limit_the_waves_of_an_amd_gpu() -> None:
     limits = read_limits(read_spec("mi300x"))
     # LLVM's `getOccupancyWithNumSGPRs`: up to 100 SGPRs allow eight waves, and more allow seven.
     few, many = (find_occupancy(limits, threads=64, registers=8, shared=0, scalar=number) for number in (100, 102))
     assert (few.warps, many.warps, many.bound_by) == (32, 28, ("SGPRs",))
-    # A block of one wave needs no barrier, and one of two waves has one of 16, which are enough for all waves.
+    # A compute unit has room for 32 waves.
     blocks = [find_occupancy(limits, threads=threads, registers=8, shared=0).blocks for threads in (64, 65, 128)]
     assert blocks == [32, 16, 16]
     of_lds = {

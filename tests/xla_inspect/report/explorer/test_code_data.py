@@ -66,6 +66,22 @@ def test_a_gpu_kernel_shows_the_assemblers_report(below: Captures) -> None:
         assert output[kernel.name]["spills"] == "none"
 
 
+@pytest.mark.parametrize("target", ["mi250", "mi300x"])
+def test_an_amd_kernel_shows_its_registers_and_waves_in_amds_words(target: str) -> None:
+    program = capture(small.layer, *small.EXAMPLE, target=target)
+    (kernel,) = (kernel for kernel in describe(program)["kernels"] if kernel["instructions"])
+    names = figures(kernel)
+    assert {"VGPRs", "spills", "LDS", "occupancy", "fills"} <= names.keys()
+    assert not {"registers", "shared memory", "waves"} & names.keys()
+    (occupancy,) = (text for name, _, text in kernel["figures"] if name == "occupancy")
+    assert re.fullmatch(r"\d+ of at most 32 waves per compute unit, limited by [\w ]+", occupancy)
+    kinds = {kind: says for kind, _, says in kernel["bars"]}
+    assert kinds.keys() >= {"floating point", "LDS", "global memory"}
+    assert all(kinds.values())
+    without = replace(program, code=tuple(code for code in program.code if code.language != "asm"))
+    assert describe(without)["gap"].startswith("The assembly was not captured")
+
+
 def test_a_cpu_kernel_shows_its_vectors_and_loops(below: Captures) -> None:
     (kernel,) = describe(below["cpu"])["kernels"]
     (names,) = describe_kernels(below["cpu"])
