@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.report import KernelListing, describe_kernels, format_bytes, markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from xla_inspect.captured import Capture
 
@@ -125,11 +125,6 @@ def is_spilling(kernel: KernelListing) -> bool:
     """Return whether LLVM reports that a CPU kernel spills values to the stack because it runs out of registers."""
     # LLVM also logs remarks about single loops, so only remarks about the whole function count.
     return any(" spills " in f" {remark} " and "in function" in remark for remark in kernel.remarks)
-
-
-def list_longest(kernels: Sequence[KernelListing], number: int) -> list[KernelListing]:
-    """Return the `number` kernels with the most instructions, the longest first."""
-    return sorted(kernels, key=lambda kernel: kernel.weight, reverse=True)[:number]
 
 
 def _share(kernel: KernelListing) -> float:

@@ -16,8 +16,7 @@ from xla_inspect import capture, capture_all
 from xla_inspect.analysis import custom_fusion_kind, list_kernels
 from xla_inspect.hlo import parse_module
 from xla_inspect.report import markdown, short, title
-from xla_inspect.targets import describe_topology, find_target, read_spec
-from xla_inspect.targets.devices import find_plugin
+from xla_inspect.targets import describe_topology, find_plugin, find_target, read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Compile one JAX program for CPU, NVIDIA GPU and TPU with no accelerator present, and read every stage.
+"""Compile one JAX program for CPUs, GPUs and TPUs with no accelerator present, and read every stage.
 
 Importing this package does not import JAX, and imports only the subpackages that also run in a browser.
 It sets environment variables that JAX reads at import (see `xla_inspect.targets`), so import it before JAX.

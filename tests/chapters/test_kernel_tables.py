@@ -64,9 +64,3 @@ def test_the_cpus_kernels_are_listed_with_their_vector_widths() -> None:
         ("loop vectorized in function", False),
     ):
         assert kernel_tables.is_spilling(replace(kernel, remarks=(remark,))) == is_spilling
-
-
-def test_the_longest_kernels_come_first(programs: dict[str, Capture]) -> None:
-    kernels = describe_kernels(programs["MLP"])
-    weights = [kernel.weight for kernel in kernel_tables.list_longest(kernels, 2)]
-    assert weights == sorted((kernel.weight for kernel in kernels), reverse=True)[:2]

@@ -40,7 +40,7 @@ PLANTED = [
     ("xla_inspect.report.markdown", "chapters.bar_chart"),
     ("xla_inspect.analysis.fusions", "numpy"),
     ("xla_inspect.report.explorer.data", "jax"),
-    ("xla_inspect.questions.memory.finding", "xla_inspect.report.figure"),
+    ("xla_inspect.questions.memory.finding", "xla_inspect.report.svg_figure"),
     ("xla_inspect.budgets.regression_causes", "xla_inspect.report.views"),
     ("livepage.read.blocks", "livepage.run.guard"),
     ("livepage.keep.outcomes", "livepage.publish.search"),

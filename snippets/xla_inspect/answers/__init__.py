@@ -23,31 +23,3 @@ if TYPE_CHECKING:
     from xla_inspect.answers.time_text import explain_times, say_time, show_range, show_time
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "NAMES",
-    "Answer",
-    "Hint",
-    "LineTotal",
-    "Listing",
-    "Part",
-    "Table",
-    "describe_json",
-    "explain_times",
-    "list_absences",
-    "name_line",
-    "name_scope",
-    "print_answer",
-    "say_time",
-    "show_range",
-    "show_time",
-    "suggest",
-    "sum_lines",
-    "sum_scopes",
-    "tell_absences",
-    "tell_lines",
-    "tell_scopes",
-    "write_fragment",
-    "write_json",
-    "write_page",
-]

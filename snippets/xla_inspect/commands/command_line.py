@@ -230,7 +230,7 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
     """
     parser = _FirstScreen(
         prog="xla-inspect",
-        description="Compile your JAX program for CPU, NVIDIA GPU or TPU without having one, and answer\nquestions "
+        description="Compile your JAX program for CPU, GPU or TPU without having one, and answer\nquestions "
         "about the result. The default command is summary.",
     )
     # Looking up the installed versions takes time, so it happens only if they are printed.

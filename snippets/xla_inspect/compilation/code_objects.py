@@ -34,7 +34,7 @@ FIELDS = {
     ".sgpr_count": (1, "SGPRs (registers with one number for the wave)"),
     ".vgpr_spill_count": (4, "bytes stored for lack of VGPRs"),
     ".sgpr_spill_count": (4, "bytes moved to VGPRs or stored for lack of SGPRs"),
-    ".group_segment_fixed_size": (1, "bytes of LDS (memory that the threads of a workgroup share)"),
+    ".group_segment_fixed_size": (1, "bytes of LDS (memory of a workgroup) in the code; a launch may request more"),
     ".private_segment_fixed_size": (1, "bytes of scratch memory for a thread"),
     ".wavefront_size": (1, "threads in a wave"),
     ".max_flat_workgroup_size": (1, "threads in a workgroup at most"),

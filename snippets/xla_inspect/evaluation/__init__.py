@@ -17,16 +17,3 @@ if TYPE_CHECKING:
     from xla_inspect.evaluation.rounded_factors import FACTOR_BITS
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "FACTOR_BITS",
-    "MOST_DEVICES",
-    "Evaluator",
-    "Tiling",
-    "hash_bits",
-    "read_tiling",
-    "return_evaluator",
-    "split_shardings",
-    "take_evaluator",
-    "write_runnable",
-]

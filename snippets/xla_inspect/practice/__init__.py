@@ -15,118 +15,45 @@ This package contains their shared parts:
 from typing import TYPE_CHECKING
 
 from xla_inspect.lazy_names import lazy_names
-from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, notebook, tables
-from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
-from xla_inspect.practice.marking.exercise_watch import watch
-from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
-from xla_inspect.practice.marking.hints import list_exercises, show_hint, show_solution
-from xla_inspect.practice.marking.logbook import Logbook
-from xla_inspect.practice.marking.marker import run_marking
-from xla_inspect.practice.notebook import (
-    ORDINALS,
-    across,
-    anchor,
-    entries,
-    exercise,
-    find_exercise,
-    listing,
-    pairs,
-    references,
-    sentences,
-    table,
-    tell_references,
-)
-from xla_inspect.practice.phases import CHECKED, PHASES
-from xla_inspect.practice.predictions import NO, YES, Forecast
-from xla_inspect.practice.prompt import Prompt
-from xla_inspect.practice.tables import (
-    categories,
-    describe_kernels,
-    list_constants,
-    list_decisions,
-    list_layouts,
-    list_passes,
-)
-from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
-    from xla_inspect.practice import models
+    from xla_inspect.practice import command, dump_folder, flags, jaxpr_to_hlo, models, notebook, tables
+    from xla_inspect.practice.compiler import compile_for, dump, require, start_jax
     from xla_inspect.practice.equations import Equations, compare_counts, explain
     from xla_inspect.practice.marking.check_helpers import bytes_moved, compiles, count_kernels, count_launches
+    from xla_inspect.practice.marking.exercise_watch import watch
+    from xla_inspect.practice.marking.exercises import ALL, EXERCISES, FOLDER, LEVELS, find_exercises, name_file
+    from xla_inspect.practice.marking.hints import list_exercises, show_hint, show_solution
+    from xla_inspect.practice.marking.logbook import Logbook
+    from xla_inspect.practice.marking.marker import run_marking
     from xla_inspect.practice.marking.puzzles import PUZZLES
     from xla_inspect.practice.models import PARAMS, PREDICTED, X, Y, classify, init, loss, mlp, shape, wasteful
+    from xla_inspect.practice.notebook import (
+        ORDINALS,
+        across,
+        anchor,
+        entries,
+        exercise,
+        find_exercise,
+        listing,
+        pairs,
+        references,
+        sentences,
+        table,
+        tell_references,
+    )
+    from xla_inspect.practice.phases import CHECKED, PHASES
+    from xla_inspect.practice.predictions import NO, YES, Forecast
+    from xla_inspect.practice.prompt import Prompt
     from xla_inspect.practice.scores import list_scores, score_table
+    from xla_inspect.practice.tables import (
+        categories,
+        describe_kernels,
+        list_constants,
+        list_decisions,
+        list_layouts,
+        list_passes,
+    )
+    from xla_inspect.terminal import Paper
 else:
     __getattr__ = lazy_names(__name__)
-
-
-__all__ = [
-    "ALL",
-    "CHECKED",
-    "EXERCISES",
-    "FOLDER",
-    "LEVELS",
-    "NO",
-    "ORDINALS",
-    "PARAMS",
-    "PHASES",
-    "PREDICTED",
-    "PUZZLES",
-    "YES",
-    "Equations",
-    "Forecast",
-    "Logbook",
-    "Paper",
-    "Prompt",
-    "X",
-    "Y",
-    "across",
-    "anchor",
-    "bytes_moved",
-    "categories",
-    "classify",
-    "command",
-    "compare_counts",
-    "compile_for",
-    "compiles",
-    "count_kernels",
-    "count_launches",
-    "describe_kernels",
-    "dump",
-    "dump_folder",
-    "entries",
-    "exercise",
-    "explain",
-    "find_exercise",
-    "find_exercises",
-    "flags",
-    "init",
-    "jaxpr_to_hlo",
-    "list_constants",
-    "list_decisions",
-    "list_exercises",
-    "list_layouts",
-    "list_passes",
-    "list_scores",
-    "listing",
-    "loss",
-    "mlp",
-    "models",
-    "name_file",
-    "notebook",
-    "pairs",
-    "references",
-    "require",
-    "run_marking",
-    "score_table",
-    "sentences",
-    "shape",
-    "show_hint",
-    "show_solution",
-    "start_jax",
-    "table",
-    "tables",
-    "tell_references",
-    "wasteful",
-    "watch",
-]

@@ -16,6 +16,7 @@ from xla_inspect.analysis import (
     main_memory_bytes,
 )
 from xla_inspect.hlo import CATEGORIES, IDLE, categorise
+from xla_inspect.plural import plural
 from xla_inspect.report import format_bytes
 
 if TYPE_CHECKING:
@@ -188,8 +189,8 @@ def list_decisions(capture: Capture) -> list[str]:
     launched = list_kernels(capture)
     fusions = {fusion.name: fusion for fusion in list_fusions(after)}
     decisions = [
-        f"{_number(work, 'operation')} on data became {_number(len(launched), 'kernel')}.",
-        f"{len(list_passes(capture))} of {_number(len(capture.runs), 'run')} of passes changed the text of the module.",
+        f"{plural(work, 'operation')} on data became {plural(len(launched), 'kernel')}.",
+        f"{len(list_passes(capture))} of {plural(len(capture.runs), 'run')} of passes changed the text of the module.",
     ]
     emitters = Counter(
         fusions[launch.name].custom_kind or fusions[launch.name].kind for launch in launched if launch.name in fusions
@@ -197,18 +198,18 @@ def list_decisions(capture: Capture) -> list[str]:
     if emitters:
         emitted = ", ".join(f"{count} x {name}" for name, count in emitters.most_common())
         alone = len(launched) - emitters.total()
-        decisions.append(f"Fusions by emitter: {emitted}. {_number(alone, 'kernel is', 'kernels are')} no fusion.")
+        decisions.append(f"Fusions by emitter: {emitted}. {plural(alone, 'kernel is', 'kernels are')} no fusion.")
     matmuls = [matmul.name for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}]
     if matmuls:
         # TPUs compute matmuls as convolutions, so both opcodes count as matmuls.
         opcodes = sorted({matmul.opcode for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}})
         decisions.append(
-            f"{_number(len(matmuls), 'matmul remains', 'matmuls remain')}, written as {' and '.join(opcodes)}."
+            f"{plural(len(matmuls), 'matmul remains', 'matmuls remain')}, written as {' and '.join(opcodes)}."
         )
     copies = [launch.is_async for launch in list_launches(capture) if launch.role == "copy"]
     if copies:
         decisions.append(
-            f"{_number(len(copies), 'launch copies', 'launches copy')} a value unchanged; {sum(copies)} of them "
+            f"{plural(len(copies), 'launch copies', 'launches copy')} a value unchanged; {sum(copies)} of them "
             f"{'starts' if sum(copies) == 1 else 'start'} before the copy is needed."
         )
     decisions.append(f"The kernels read and write {format_bytes(main_memory_bytes(after))} of main memory.")
@@ -218,7 +219,3 @@ def list_decisions(capture: Capture) -> list[str]:
         f"and {format_bytes(memory.temporaries)} for temporary values."
     )
     return decisions
-
-
-def _number(count: int, one: str, more: str = "") -> str:
-    return f"{count:,} {one if count == 1 else more or f'{one}s'}"

@@ -8,5 +8,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.registry import QUESTIONS, load_part
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = ["QUESTIONS", "load_part"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import trace_flow
 from xla_inspect.plural import plural
 from xla_inspect.report import graph_boxes, layers
-from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.svg_figure import figure, svg
 from xla_inspect.targets import title
 from xla_inspect.units import shorten
 

@@ -8,7 +8,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.svg_figure import figure, svg
 from xla_inspect.targets import lane, short, title
 from xla_inspect.units import format_bytes
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import STATEMENT, model_launches
 from xla_inspect.plural import plural
-from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.svg_figure import figure, svg
 from xla_inspect.targets import explain_absence, find_hardware, lane, title
 from xla_inspect.units import format_amount, format_bytes, format_duration
 

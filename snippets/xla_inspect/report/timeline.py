@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import ALLOCATION_KINDS, find_peak, parse_buffers, parse_live_ranges, place_buffers
-from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.svg_figure import figure, svg
 from xla_inspect.targets import title
 from xla_inspect.units import shorten
 

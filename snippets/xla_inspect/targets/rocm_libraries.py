@@ -2,8 +2,8 @@
 
 The compiler works without a GPU, but the system's loader accepts it only together with a dozen libraries of ROCm, which
 the package registry does not have. Where they are missing, this module writes libraries of the same names, from the
-symbols that the installed plugin asks for. Each of their functions only reports an error, so a program can be compiled
-and nothing can run. They are loaded by their paths into this process, and no other process searches for them there.
+symbols that the installed plugin asks for. Their functions do nothing, and nearly all report an error, so a program can
+be compiled and nothing can run. They are loaded by their paths, so no other process finds them.
 """
 
 from __future__ import annotations

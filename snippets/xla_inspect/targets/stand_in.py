@@ -1,4 +1,4 @@
-"""The bytes of a shared library for Linux on x86-64 whose functions only report an error, made without a compiler.
+"""The bytes of a shared library for Linux on x86-64 whose functions do nothing, made without a compiler.
 
 The format is ELF: https://gabi.xinuos.com and the supplement for x86-64, https://gitlab.com/x86-psABIs/x86-64-ABI. Only
 its code can be executed, only its data can be written, and nothing can be both.

@@ -54,8 +54,8 @@ AMD = Terms(
     "fills",
     "On an AMD GPU, 64 threads run in step as a wave, which has the role of a warp. A compute unit has the role of a "
     "multiprocessor, its LDS (local data share) that of shared memory, and its matrix cores, which run MFMA "
-    "instructions, that of tensor cores. A VGPR holds a number for each thread of a wave. No unit copies tiles by "
-    "itself, as NVIDIA's TMA does.",
+    "instructions, that of tensor cores. A block is a workgroup. A VGPR holds a number for each thread of a wave. XLA "
+    "uses no unit that copies tiles by itself, as TMA does on an H100.",
     {
         "warps": "waves",
         "warp": "wave",

@@ -57,6 +57,6 @@ def test_every_opcode_pass_and_attribute_has_a_sentence(program: str, target: st
 
 
 def test_a_sentence_starts_with_a_capital_and_ends_with_a_period() -> None:
-    text = describe_words({"attribute": ["kind"], "opcode": ["add", "no-such"], "pass": []})
+    text = describe_words({"attribute": ["kind"], "opcode": ["add", "no-such"], "pass": []}, "cpu")
     assert sorted(text) == ["attribute:kind", "opcode:add"]
     assert all(sentence[0].isupper() and sentence.endswith(".") for sentence in text.values())

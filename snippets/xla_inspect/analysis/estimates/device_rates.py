@@ -29,7 +29,7 @@ factor is that of the training steps in docs/data/published-times.toml that are 
 AMD_DOUBT = Estimate(1.0, 1.0, 1.6)
 """The factor of a launch's time on an AMD GPU, for which the shares of the peak rates are those of an H100.
 
-Only four published times were compared, all within the range: products of bfloat16 matrices on an MI300X
+It was chosen with four published times of products of bfloat16 matrices on an MI300X, which therefore do not test it
 (https://github.com/clarkechong/scale-your-amd, runs/20260805-matmul-autotune4).
 """
 

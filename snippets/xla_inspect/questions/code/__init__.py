@@ -8,8 +8,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.code.finding import MachineCode, explain_code
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "MachineCode",
-    "explain_code",
-]

@@ -14,13 +14,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.collectives.unpartitioned_program import PRODUCTS
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "PRODUCTS",
-    "Exchange",
-    "Replication",
-    "collectives",
-    "explain_constraints",
-    "find_exchanges",
-    "list_launch_places",
-]

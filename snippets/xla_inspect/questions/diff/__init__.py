@@ -11,15 +11,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.diff.options import compare, diff_numbers
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "Difference",
-    "LineChange",
-    "LineCount",
-    "Tally",
-    "compare",
-    "compare_captures",
-    "compare_tallies",
-    "diff_numbers",
-    "tally",
-]

@@ -61,7 +61,7 @@ def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) ->
     kinds = tuple(Counter(launch.launch.kind for launch in of) for of in kernels)
     # Without launches, the instructions are counted by opcode instead.
     if not has_launches and first.after and second.after:
-        kinds = tuple(_count_opcodes(of) for of in (first, second))
+        kinds = tuple(of.module.opcode_counts() for of in (first, second))
     amounts = _count(first, second, launches) if has_launches else _count_instructions(first, second)
     # Without a memory plan, a side has no bytes for temporaries, so the amounts cannot be compared.
     if _has_plan(first) != _has_plan(second):
@@ -127,10 +127,6 @@ def _count_instructions(first: Capture, second: Capture) -> list[Amount]:
     if not (first.after and second.after):
         return []
     return [Amount("instructions", "", first.module.instruction_count(), second.module.instruction_count())]
-
-
-def _count_opcodes(capture: Capture) -> Counter[str]:
-    return capture.module.opcode_counts()
 
 
 def _describe(capture: Capture, name: str) -> Side:

@@ -12,16 +12,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.kernels.row_limit import USUAL_ROWS
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "UNMEASURED",
-    "USUAL_ROWS",
-    "LaunchRow",
-    "Names",
-    "find_scope",
-    "join_times",
-    "kernels",
-    "list_fused",
-    "measure_program",
-    "rank_launches",
-]

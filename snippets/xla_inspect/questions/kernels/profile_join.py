@@ -138,7 +138,7 @@ class Names:
             return None
         if name not in self._labels:
             where, text = self.find_place(name)
-            shapes = ", ".join(self._shape(instruction))
+            shapes = ", ".join([operand.shape.plain for operand in self.module.operands(instruction)])
             details = {
                 "python": f"{where} {text}".strip(),
                 "scope": find_scope(self.capture, instruction),
@@ -160,9 +160,6 @@ class Names:
     @cached_property
     def _lines(self) -> dict[Instruction, SourceLine]:
         return dict(find_lines(self.capture, self.module))
-
-    def _shape(self, instruction: Instruction) -> list[str]:
-        return [operand.shape.plain for operand in self.module.operands(instruction)]
 
     def _ends(self, start: Instruction) -> list[Instruction]:
         if not start.opcode.endswith("-start"):

@@ -48,7 +48,8 @@ def render(kernels: Kernels) -> Iterator[Part]:
     model = kernels.model
     if kernels.time:
         model = f"The least time is a lower bound. {model}" if kernels.named else ""
-    yield from filter(None, (kernels.registers_gap, kernels.times, model, kernels.tiles))
+    words = find_terms(kernels.target).note if any(row.registers is not None for row in kernels.launches) else ""
+    yield from filter(None, (kernels.registers_gap, kernels.times, model, kernels.tiles, words))
 
 
 def _explain_stage(kernels: Kernels) -> str:

@@ -16,13 +16,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.memory.options import memory
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "ON_THE_WAY",
-    "ROLES",
-    "MemoryTrial",
-    "MemoryUse",
-    "explain_memory",
-    "find_available",
-    "memory",
-]

@@ -14,23 +14,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.numbers.rendering import describe_marks, tell_limits, tell_missed
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "WAYS",
-    "ArrayDifference",
-    "NotComparedError",
-    "NumberChanges",
-    "NumberDifference",
-    "add_input_arguments",
-    "compare_numbers",
-    "compare_outputs",
-    "compare_programs",
-    "describe_marks",
-    "digest_results",
-    "find_outputs",
-    "list_outputs",
-    "numbers",
-    "rank",
-    "tell_limits",
-    "tell_missed",
-]

@@ -9,8 +9,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.passes.options import passes
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "explain_passes",
-    "passes",
-]

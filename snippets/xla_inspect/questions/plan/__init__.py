@@ -9,5 +9,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.plan.plan_search import search_plans
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = ["MINUTES", "plan", "search_plans"]

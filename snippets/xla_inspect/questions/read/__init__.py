@@ -9,9 +9,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.read.program_table import ProgramTable
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "ProgramTable",
-    "describe_dump",
-    "list_dump",
-]

@@ -9,8 +9,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.recompiles.module_repeats import find_repeats
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "explain_recompiles",
-    "find_repeats",
-]

@@ -10,12 +10,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.since.rendering import COLUMNS
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "COLUMNS",
-    "ReleaseChange",
-    "ReleaseHistory",
-    "ReleaseRow",
-    "explain_release_change",
-    "explain_release_failure",
-]

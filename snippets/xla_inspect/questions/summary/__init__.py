@@ -9,9 +9,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.summary.options import summary
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "TargetSummary",
-    "summarize",
-    "summary",
-]

@@ -10,5 +10,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.time.rendering import NOT_MODELLED
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = ["NOT_MODELLED", "NO_CPU", "TimeEstimate", "estimate_time", "time", "time_lines"]

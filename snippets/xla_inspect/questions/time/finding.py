@@ -35,9 +35,9 @@ NO_CPU = (
 
 
 AMD_NOTE = (
-    "Only four published times of an AMD GPU, all of matmuls on an MI300X, were compared with these models. The rates "
-    "are AMD's peaks, but the shares of them that kernels reach, and the time to start a launch, are those of an H100, "
-    "so the range is wider."
+    "The rates are AMD's peaks, but the shares of them that kernels reach, and the time to start a launch, are those "
+    "of an H100. The range was widened to contain four published times, all of matmuls on an MI300X, so they do not "
+    "test it."
 )
 """The statement about an estimate for an AMD GPU."""
 

@@ -14,16 +14,3 @@ if TYPE_CHECKING:
     from xla_inspect.questions.why.tried_changes import try_changes
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "Copy",
-    "Finding",
-    "OpenQuestions",
-    "Selector",
-    "Why",
-    "WhyFinder",
-    "list_copies",
-    "list_open_questions",
-    "try_changes",
-    "why",
-]

@@ -57,7 +57,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     """
     scheduled = launch.scheduled if launch else moved
     first = evidence.histories.find_first(moved)
-    source = _find_source(evidence, moved, scheduled)
+    source = skip_renaming(evidence.module, find_taken(evidence.module, moved, scheduled))
     inner = _find_users(evidence, moved) if moved.computation != scheduled.computation and not moved.is_root else ()
     messages = evidence.read_decisions(
         [
@@ -159,11 +159,6 @@ def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> In
         number = value.parameter_number or 0
         return outer[number] if number < len(outer) else value
     return value
-
-
-def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction) -> Instruction:
-    """Return the copied value, outside of the fusion and looking through renaming instructions."""
-    return skip_renaming(evidence.module, find_taken(evidence.module, moved, scheduled))
 
 
 def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xla_inspect.report.figure import figure, svg
+from xla_inspect.report.svg_figure import figure, svg
 
 
 def test_a_drawing_has_a_label() -> None:
