@@ -20,7 +20,7 @@ from common import ROOT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOVED = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")
+MOVED = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "jax-rocm7-pjrt", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")
 """The packages whose pins are moved; the first one names the pull request. Each is requested separately, since
 `jax[tpu]` would select a libtpu that is older than the newest one, and possibly older than the pin.
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private
 from xla_inspect.compilation import JIT_OPTIONS, list_program_members
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import loading, nn_models, shapes
+from xla_inspect.subject import loading, shapes
 from xla_inspect.subject.function_names import name_function
 from xla_inspect.subject.request import Request
 from xla_inspect.subject.subject import Call, Subject
@@ -59,6 +59,8 @@ def read_member(
     Raises:
         InspectError: As `read_function`.
     """
+    from xla_inspect.subject import nn_models
+
     hide_frames()
     # A function without arguments of its own gets those of its entry in PROGRAMS, if it has one.
     is_told = arguments or request.args or request.args_from or hasattr(module, "EXAMPLE")
@@ -99,6 +101,8 @@ def read_call(
     Raises:
         InspectError: The object is not callable.
     """
+    from xla_inspect.subject import nn_models
+
     hide_frames()
     if nn_models.find_framework(function):
         from xla_inspect.subject import frameworks
@@ -194,6 +198,8 @@ def _make_call(request: Request, module: ModuleType, place: str, name: str, orig
     Raises:
         InspectError: The object cannot be called or traced, or its class cannot be instantiated without arguments.
     """
+    from xla_inspect.subject import nn_models
+
     function = _instantiate(original.function, name) if isinstance(original.function, type) else original.function
     if nn_models.find_framework(function):
         from xla_inspect.subject import frameworks
@@ -240,6 +246,8 @@ def _open_jitted(function: Any, original: Call) -> Call | None:
     Others are functions that are not jitted, and those that `jax.jit` itself returned.
     """
     import jax
+
+    from xla_inspect.subject import nn_models
 
     # The type of the functions that `jax.jit` returns has no public name, so it is taken from such a function.
     if not hasattr(function, "lower") or isinstance(function, type(jax.jit(_open_jitted))):

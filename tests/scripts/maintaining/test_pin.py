@@ -20,6 +20,8 @@ TEXT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 PROJECT = tomllib.loads(TEXT)
 PINS = read_pins(PROJECT)
 ACCELERATORS = {
+    "jax-rocm7-pjrt",
+    "llvm-nanobind",
     "jax-cuda13-pjrt",
     "jax-cuda13-plugin",
     "libtpu",
@@ -82,7 +84,11 @@ def list_asked() -> list[str]:
         *project["dependencies"],
         *(requirement_text for extra in project["optional-dependencies"].values() for requirement_text in extra),
     ]
-    return [requirement_text for requirement_text in own if not requirement_text.startswith(("xla-inspect[", "jax["))]
+    # Two extras may have the same requirement.
+    others = dict.fromkeys(own)
+    return [
+        requirement_text for requirement_text in others if not requirement_text.startswith(("xla-inspect[", "jax["))
+    ]
 
 
 @pytest.mark.parametrize("requirement_text", list_asked())
