@@ -93,7 +93,7 @@ def _compile_programs() -> Iterator[Finding]:
     [threads] = [thunk.threads[0] for thunk in rows["mi300x"].thunks if thunk.threads]
     waves = int(re.findall(r'"num_warps":"?(\d+)', rows["mi300x"].after)[0])
     yield "wave", threads == 64 * waves, f"a block of {threads} threads, which is {in_words(waves)} waves"
-    message = _fail(tiled_product.tiled_product, *tiled_product.EXAMPLE, target="mi300x", passes=False)
+    message = _fail(tiled_product.tiled_product, *tiled_product.SQUARES, target="mi300x", passes=False)
     yield "limit", "requested 73728, available: 65536" in message, message.partition(", context")[0]
     narrow = [jax.ShapeDtypeStruct((4096, 4096), "bfloat16")] * 2
     program = capture(_product(), *narrow, target="mi300x", options=LIBRARY, passes=False)

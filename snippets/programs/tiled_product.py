@@ -10,7 +10,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 
 ROWS, COLUMNS, INNER = 64, 128, 64
-EXAMPLE = (jax.ShapeDtypeStruct((512, 512), jnp.bfloat16), jax.ShapeDtypeStruct((512, 512), jnp.bfloat16))
+SQUARES = (jax.ShapeDtypeStruct((512, 512), jnp.bfloat16), jax.ShapeDtypeStruct((512, 512), jnp.bfloat16))
 
 
 def multiply_tiles(x: Any, y: Any, result: Any) -> None:  # noqa: ANN401 - references have no public type
@@ -39,3 +39,7 @@ def tiled_product(x: jax.Array, y: jax.Array) -> jax.Array:
         compiler_params=triton.CompilerParams(num_warps=4, num_stages=4),
     )(x, y)
     return result
+
+
+if __name__ == "__main__":
+    print(jax.make_jaxpr(tiled_product)(*SQUARES))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .conftest import Opener
     from .host import Site
 
-MOST_INDEXED = 380_000
+MOST_INDEXED = 390_000
 _FENCE = re.compile(r"^([ \t>]*)(`{3,}|~{3,})[^\n]*\n.*?^\1\2[ \t]*$", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r'\]\(([^()\s]+)(?:\s+"[^"]*")?\)|(?:href|src)="([^"]*)"')
 

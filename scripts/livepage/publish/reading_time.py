@@ -10,8 +10,9 @@ from bs4 import BeautifulSoup
 WORDS_A_MINUTE = 180
 LINES_A_MINUTE = 30
 
-# The parts that a reader skips or sees only after a click: folded text, graphics, and all tabs but the first.
-_UNREAD = "script, style, label, button, [popover], details:not([open]), .tabbed-block ~ .tabbed-block"
+# The parts that a reader skips or sees only after a click: folded text, graphics, all tabs but the first, and the
+# versions of packages.
+_UNREAD = "script, style, label, button, [popover], details:not([open]), .tabbed-block ~ .tabbed-block, .made"
 # Most tags color listings or belong to drawings. They separate no words, and parsing is faster without them.
 _INSIDE_WORDS = re.compile(r"</?(?:span|code|a|strong|em)\b[^>]*>|<svg\b.*?</svg>", re.DOTALL)
 

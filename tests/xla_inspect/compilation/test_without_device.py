@@ -77,11 +77,11 @@ def test_the_log_of_a_second_compile_has_the_reasons() -> None:
 
 
 def test_a_pallas_kernel_compiles_for_a_gpu_that_is_not_present() -> None:
-    result = capture(tiled_product.tiled_product, *tiled_product.EXAMPLE, target="mi350x")
+    result = capture(tiled_product.tiled_product, *tiled_product.SQUARES, target="mi350x")
     assert [thunk.shared_memory for thunk in result.thunks] == [72 << 10]
 
 
 def test_a_kernel_with_too_much_shared_memory_is_rejected_as_on_a_real_mi300x() -> None:
     # The report of a real device has the same sizes: https://github.com/ROCm/rocm-jax/issues/404
     with pytest.raises(RuntimeError, match="Shared memory size limit exceeded: requested 73728, available: 65536"):
-        capture(tiled_product.tiled_product, *tiled_product.EXAMPLE, target="mi300x")
+        capture(tiled_product.tiled_product, *tiled_product.SQUARES, target="mi300x")
