@@ -12,7 +12,7 @@ from chapters import StripBox, draw_strips, gallery_matrix
 from pages.low_precision_page import list_units
 from programs import layouts, narrow, product, softmax
 from programs.gallery import PROGRAMS
-from xla_inspect import capture, capture_all
+from xla_inspect import TargetUnavailableError, capture, capture_all
 from xla_inspect.analysis import custom_fusion_kind, list_kernels
 from xla_inspect.hlo import parse_module
 from xla_inspect.report import markdown, short, title
@@ -20,6 +20,7 @@ from xla_inspect.targets import describe_topology, find_plugin, find_target, rea
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture, Captures
@@ -167,6 +168,18 @@ def draw_block(captures: Captures) -> str:
     return draw_strips(rows, kinds, "One block of the softmax kernel: as many groups on both GPUs, of different sizes.")
 
 
+def require_plugin() -> Path:
+    """Return the library of the compiler for AMD GPUs.
+
+    Raises:
+        TargetUnavailableError: It is not installed.
+    """
+    plugin, device = find_plugin("rocm"), find_target("mi300x")
+    if device.obstacle or plugin is None:
+        raise TargetUnavailableError(device.name, device.obstacle)
+    return plugin
+
+
 def count_with_registers(target: str = "mi250", like: str = "mi300x") -> int:
     """Return the number of softmax kernels if the description of a target also had the registers of another one."""
     import jax
@@ -174,8 +187,7 @@ def count_with_registers(target: str = "mi250", like: str = "mi300x") -> int:
     from xla_inspect import jax_private
     from xla_inspect.compilation import pin_options
 
-    plugin, device = find_plugin("rocm"), find_target(target)
-    assert plugin
+    plugin, device = require_plugin(), find_target(target)
     registers = "".join(re.findall(r"^  registers_per_\w+: \d+\n", read_spec(like), re.MULTILINE))
     spec = read_spec(target).replace("  rocm_compute_capability", f"{registers}  rocm_compute_capability")
     device.devices()  # loads the libraries that the plugin needs
@@ -213,9 +225,7 @@ def list_needed_libraries() -> set[str]:
     """Return the libraries that the compiler for AMD GPUs is linked with, without `lib` and version."""
     from elftools.elf.elffile import ELFFile
 
-    plugin = find_plugin("rocm")
-    assert plugin
-    with plugin.open("rb") as file:
+    with require_plugin().open("rb") as file:
         section: Any = ELFFile(file).get_section_by_name(".dynamic")
         return {re.sub(r"^lib|[-.].*", "", tag.needed) for tag in section.iter_tags("DT_NEEDED")}
 
