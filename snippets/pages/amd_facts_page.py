@@ -41,7 +41,7 @@ def _multiply(target: str, kind: str, result: str | None = None) -> Capture:
 
 def _list_calls(compiled: Capture, name: str) -> list[str]:
     """Return the GPU's own instructions with a name in a program's LLVM code, such as `mfma.f32.32x32x4.xf32`."""
-    code = "".join(piece.text for piece in compiled.code if piece.language == "llvm")
+    code = "".join(piece.text for piece in compiled.code if piece.language == "llvm-unoptimized")
     return sorted({call for call in re.findall(r"llvm\.amdgcn\.([\w.]+)", code) if name in call})
 
 

@@ -30,55 +30,8 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.compilation.registers import count_registers
     from xla_inspect.compilation.sass import disassemble
-    from xla_inspect.compilation.without_device import adapt_options
+    from xla_inspect.compilation.without_device import adapt_options, stand_ins
     from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
     from xla_inspect.targets import USUAL
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "JIT_OPTIONS",
-    "LEVELS",
-    "MEMORY",
-    "PINNED",
-    "PREFIX",
-    "USUAL",
-    "LoggedProcess",
-    "Lowered",
-    "Program",
-    "RefusedHloError",
-    "adapt_options",
-    "ambient_flags",
-    "begin_capture",
-    "capture",
-    "capture_all",
-    "capture_program",
-    "collect_assembly",
-    "collect_log",
-    "compile_lowered",
-    "compile_with_dumps",
-    "count_primitives",
-    "count_registers",
-    "describe_program",
-    "disassemble",
-    "explain_no_assembly",
-    "find_function",
-    "hash_code",
-    "held_settings",
-    "list_defined_names",
-    "list_options",
-    "list_program_members",
-    "list_variables",
-    "located_hlo",
-    "lower",
-    "make_mesh",
-    "pin_options",
-    "place_dumps",
-    "read_back",
-    "read_steps",
-    "recall_text",
-    "run_fresh",
-    "shard",
-    "sweep_dumps",
-    "walk_equations",
-]

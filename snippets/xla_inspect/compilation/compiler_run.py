@@ -18,6 +18,7 @@ from xla_inspect.compilation import (
     lowering,
     object_code,
     pass_runs,
+    without_device,
 )
 from xla_inspect.dumps import (
     COLLECT,
@@ -35,7 +36,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.targets import name_isa
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import jax
 
@@ -79,7 +80,10 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
         with pass_runs.recorded() if timed and target.kind != "tpu" else nullcontext() as recording:
             start, started = time(), perf_counter()
             try:
-                compilation = dump_compile.compile_with_dumps(placed, target, options, where, passes=passes, code=code)
+                with without_device.stand_ins(target, lowered.stablehlo.encode()):
+                    compilation = dump_compile.compile_with_dumps(
+                        placed, target, options, where, passes=passes, code=code
+                    )
             finally:
                 seconds = perf_counter() - started
         check_devices(program, jax_private.find_devices(compilation), target)
@@ -200,10 +204,15 @@ def assemble(
 
 def collect_code(target: Target, texts: ModuleTexts, executable: jax.stages.Compiled | None) -> tuple[Code, ...]:
     """Return the generated code in the dumped texts, with the assembly of object files or of the executable."""
-    # An AMD GPU's compiler dumps no machine code, so it is taken from the executable.
-    serialized = jax_private.serialize(executable) if executable and target.platform == "rocm" else b""
-    kernels = object_code.collect_kernels(serialized)
-    return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects), *kernels))
+    pieces: Iterable[Code] = COLLECT[target.kind](texts)
+    kernels: Iterable[Code] = ()
+    if target.platform == "rocm":
+        # An AMD GPU's compiler dumps no machine code, so it is taken from the executable. The compiler keeps the code
+        # of earlier compiles in this process; for a kernel among it, it dumps the IR before LLVM's passes as the IR
+        # after them. Since nothing tells the two apart, the latter is left out.
+        pieces = [code for code in pieces if code.language != "llvm"]
+        kernels = object_code.collect_kernels(jax_private.serialize(executable) if executable else b"")
+    return sort_code((*pieces, *object_code.collect_assembly(texts.objects), *kernels))
 
 
 def read_record(output: Compile, before: str) -> Record:

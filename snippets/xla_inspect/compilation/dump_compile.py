@@ -7,12 +7,11 @@ import re
 import shutil
 import tempfile
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import dumps, store
-from xla_inspect.compilation.without_device import compile_with_stand_ins
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import TILING_MODEL, find_entry, knows_gpu_option
 
@@ -73,8 +72,7 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
     dumping = list_options(target.kind, folder, passes=passes, code=code)
     while True:
         try:
-            complete = {**options, **{name: dumping[name] for name in dumping if name not in _UNKNOWN}}
-            return compile_with_stand_ins(target, partial(stage.compile, complete))
+            return stage.compile({**options, **{name: dumping[name] for name in dumping if name not in _UNKNOWN}})
         except RuntimeError as error:
             # The compilers word the error for an unknown option differently.
             match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))

@@ -11,7 +11,6 @@ import base64
 import json
 import os
 import sys
-from functools import partial
 
 ONE_THREAD = "--one-thread"
 """The word on the command line that holds the process to one processor, so that the compiler starts one thread."""
@@ -26,7 +25,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     from xla_inspect import jax_private, targets
-    from xla_inspect.compilation.without_device import compile_with_stand_ins
+    from xla_inspect.compilation.without_device import stand_ins
 
     targets.settle()
     for line in sys.stdin:
@@ -37,7 +36,8 @@ def main() -> None:
             call = jax_private.CompileCall(
                 base64.b64decode(request["module"]), base64.b64decode(request["options"]), tuple(request["devices"])
             )
-            compile_with_stand_ins(target, partial(jax_private.compile_call, call, target.devices()))
+            with stand_ins(target, call.module):
+                jax_private.compile_call(call, target.devices())
         except Exception as failure:  # noqa: BLE001 - whatever ends a compile is the answer
             error = str(failure) or type(failure).__name__
         # The mark is written to the descriptor that the compilers write to, so it follows all of their lines.

@@ -9,16 +9,18 @@ tiles of Triton's matmuls, so in a program with convolutions the matmuls are hip
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private, targets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
     from xla_inspect.targets import Target
 
-_LACKS_FUNCTION = re.compile(r"No FFI handler registered for ((?:hip|xla_)\w+) on a platform ROCM")
+# The names of JAX's functions for ROCm, and of its calls of Python, in a program as text or as bytecode.
+_FUNCTION = re.compile(rb"\b(?:hip[a-z]*_|xla_(?:ffi|buffer)_)\w+")
 _OPTION, _PASS = "xla_disable_hlo_passes", "config-assigner"
 
 
@@ -38,24 +40,28 @@ def adapt_options(
     return {**options, _OPTION: ",".join(dict.fromkeys(passes)), "xla_gpu_enable_triton_gemm": False}
 
 
-def compile_with_stand_ins[T](target: Target, work: Callable[[], T]) -> T:
-    """Return the result of a compile, which is repeated for each function of ROCm that it lacks.
+@contextmanager
+def stand_ins(target: Target, program: bytes) -> Iterator[None]:
+    """Let a program compile for an AMD GPU in the `with` block although the functions that it calls are missing.
 
-    Raises:
-        RuntimeError: The compile fails. If it called a library that stands in for ROCm's, the message says which last.
+    An error of the compiler in the block also says which library of ROCm it called last, if a stand-in answered.
+
+    Args:
+        target: The target; for those of other platforms, nothing happens.
+        program: The StableHLO of the program, as text or as bytecode.
     """
     if target.platform != "rocm":
-        return work()
-    registered: set[str] = set()
-    while True:
-        targets.forget_rocm_calls()
-        try:
-            return work()
-        except RuntimeError as error:
-            match = _LACKS_FUNCTION.search(str(error))
-            if match is None or match[1] in registered:
-                if call := targets.name_rocm_call():
-                    error.args = (f"{error}\nThe last call of a ROCm library was {call}, which is a stand-in here.",)
-                raise
-        jax_private.register_stand_in(target.platform, match[1])
-        registered.add(match[1])
+        yield
+        return
+    # The functions are registered before the compile, since a compile that fails and is repeated would leave its record
+    # of passes twice.
+    target.devices()
+    for name in sorted(set(_FUNCTION.findall(program))):
+        jax_private.register_stand_in(target.platform, name.decode())
+    targets.forget_rocm_calls()
+    try:
+        yield
+    except RuntimeError as error:
+        if call := targets.name_rocm_call():
+            error.args = (f"{error}\nThe last call of a ROCm library was {call}, which is a stand-in here.",)
+        raise

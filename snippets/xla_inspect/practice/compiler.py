@@ -103,10 +103,12 @@ def options_for(target: Target) -> dict[str, str | int | bool]:
 
 def compile_plainly(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> None:
     """Compile a program as JAX does, with additional options, only to let the compiler write its dump files."""
-    from xla_inspect.compilation import held_settings, lower
+    from xla_inspect.compilation import adapt_options, held_settings, lower, stand_ins
 
     with held_settings(program.project):
-        lower(program, target).place(target).compile(dict(options) or None)
+        lowered = lower(program, target)
+        with stand_ins(target, lowered.stablehlo.encode()):
+            lowered.place(target).compile(adapt_options(target, lowered.stablehlo, options) or None)
 
 
 def dump(target: Target, folder: Path, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `capture`
@@ -121,7 +123,7 @@ def dump(target: Target, folder: Path, function: Callable[..., Any], *example: A
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
     """
-    from xla_inspect.compilation import compile_with_dumps, held_settings, lower
+    from xla_inspect.compilation import adapt_options, compile_with_dumps, held_settings, lower, stand_ins
 
     require(target)
     program = describe_program(function, example, {})
@@ -129,6 +131,7 @@ def dump(target: Target, folder: Path, function: Callable[..., Any], *example: A
         progress.doing(f"compiling {program.name} for {target.name}, with dumps"),
         held_settings(program.project),
     ):
-        stage = lower(program, target).place(target)
-        options = {**pin_options(target), **options_for(target)}
-        compile_with_dumps(stage, target, options, folder)
+        lowered = lower(program, target)
+        options = adapt_options(target, lowered.stablehlo, {**pin_options(target), **options_for(target)})
+        with stand_ins(target, lowered.stablehlo.encode()):
+            compile_with_dumps(lowered.place(target), target, options, folder)

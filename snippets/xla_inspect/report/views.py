@@ -22,7 +22,7 @@ from xla_inspect.plural import plural
 from xla_inspect.report import markdown
 from xla_inspect.report.function_text import find_excerpts
 from xla_inspect.report.timeline import draw_timeline
-from xla_inspect.targets import title
+from xla_inspect.targets import find_entry, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -153,12 +153,17 @@ def show_kernels(capture: Capture) -> str:
     return f"{listing}\nThe program also runs {' and '.join(rest)}.\n" if rest else listing
 
 
+def choose_code(capture: Capture) -> list[Code]:
+    """Return the pieces of generated code that add something to the others."""
+    # On a GPU, the IR before LLVM's passes is as long as the IR after them, and Triton IR or HLO already shows it.
+    is_gpu = find_entry(capture.target).kind == "gpu"
+    hidden = {"llvm-unoptimized"} if is_gpu and any(code.language == "llvm" for code in capture.code) else set()
+    return [code for code in capture.code if code.language not in hidden]
+
+
 def show_code(capture: Capture) -> str:
     """Return generated code, or "": first lines of the longest function nearest to HLO, then every text folded."""
-    # A GPU has Triton IR or HLO, so the LLVM IR before LLVM's passes adds little; it is shown only for the CPU.
-    on_gpu = any(piece.language == "ptx" for piece in capture.code)
-    offered = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))
-    pieces = sorted(offered, key=lambda piece: list(LANGUAGES).index(piece.language))
+    pieces = sorted(choose_code(capture), key=lambda piece: list(LANGUAGES).index(piece.language))
     if not pieces:
         return ""
     lead = pieces[0]

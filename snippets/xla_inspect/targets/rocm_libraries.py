@@ -44,8 +44,8 @@ _last_call = ctypes.c_uint32()
 
 
 @cache
-def load_libraries(plugin: Path) -> bool:
-    """Load what a plugin needs from ROCm into this process, and return whether stand-ins were needed.
+def load_libraries(plugin: Path) -> None:
+    """Load what a plugin needs from ROCm into this process: ROCm's libraries if they are installed, else stand-ins.
 
     Raises:
         OSError: The loader refuses the plugin for another reason than a missing library, or refuses a stand-in.
@@ -56,7 +56,7 @@ def load_libraries(plugin: Path) -> bool:
         if "cannot open shared object file" not in str(error):
             raise
     else:
-        return False
+        return
     symbols = list_symbols(plugin)
     folder = _find_folder()
     first, record = 1, ctypes.addressof(_last_call)
@@ -71,7 +71,6 @@ def load_libraries(plugin: Path) -> bool:
     if folder.name != FOLDER:
         # What is loaded needs no file.
         shutil.rmtree(folder, ignore_errors=True)
-    return True
 
 
 def _find_folder() -> Path:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 import pytest
 
 from programs import tiled_product
 from xla_inspect import capture
-from xla_inspect.compilation import adapt_options
-from xla_inspect.compilation.without_device import compile_with_stand_ins
+from xla_inspect.compilation import adapt_options, stand_ins
 from xla_inspect.targets import find_target
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 
@@ -58,22 +64,51 @@ def test_a_function_that_is_not_rocms_is_still_missing() -> None:
 
 
 def test_a_failed_compile_names_the_last_call_of_a_library_that_stands_in_for_rocms() -> None:
-    import ctypes
-
-    find_target("mi300x").devices()
+    mi300x, message = find_target("mi300x"), "INTERNAL: no device"
+    mi300x.devices()
 
     def fail() -> None:
-        ctypes.CDLL("libamdhip64.so.7").hipGetDeviceCount(None)
-        message = "INTERNAL: no device"
         raise RuntimeError(message)
 
+    def call_library() -> None:
+        with stand_ins(mi300x, b""):
+            ctypes.CDLL("libamdhip64.so.7").hipGetDeviceCount(None)
+            fail()
+
+    def call_nothing() -> None:
+        with stand_ins(mi300x, b""):
+            fail()
+
     with pytest.raises(RuntimeError, match=r"no device\nThe last call .* hipGetDeviceCount of libamdhip64\.so\.7"):
-        compile_with_stand_ins(find_target("mi300x"), fail)
+        call_library()
+    # The calls of an earlier compile do not count.
+    with pytest.raises(RuntimeError, match=r"no device$"):
+        call_nothing()
 
 
 def test_the_log_of_a_second_compile_has_the_reasons() -> None:
     result = capture(classify, IMAGE, FILTER, WEIGHTS, target="mi300x", reasons=True)
     assert {event.source for event in result.log} >= {"priority_fusion"}
+
+
+def solve(x: jax.Array) -> jax.Array:
+    return jnp.tanh(jnp.linalg.cholesky(x)) @ x
+
+
+@pytest.mark.parametrize("function", [jax.nn.softmax, solve])
+def test_an_earlier_compile_in_the_process_changes_only_times(
+    function: Callable[[jax.Array], jax.Array],
+) -> None:
+    first, second = (capture(function, jnp.ones((16, 16)), target="mi300x", reasons=True) for _ in range(2))
+    assert [field.name for field in fields(first) if getattr(first, field.name) != getattr(second, field.name)] == [
+        "times"
+    ]
+
+
+def test_passes_have_durations_although_no_profiler_of_rocm_is_there() -> None:
+    result = capture(jax.nn.softmax, jnp.ones((128, 1024)), target="mi300x")
+    assert len(result.runs) == len(result.times.passes)
+    assert sum(result.times.passes) > 0
 
 
 def test_a_pallas_kernel_compiles_for_a_gpu_that_is_not_present() -> None:

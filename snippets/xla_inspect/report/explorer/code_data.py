@@ -67,12 +67,9 @@ def list_pieces(capture: Capture, *, bundles: bool) -> list[Piece]:
         bundles: Whether to include the text of a TPU's bundles.
     """
     order = list(views.LANGUAGES)
-    is_gpu = find_entry(capture.target).kind == "gpu"
-    # On a GPU the code before LLVM's passes is as long as the code after them, and Triton IR or HLO already shows it.
-    codes = (code for code in capture.code if not (is_gpu and code.language == "llvm-unoptimized"))
     pieces = [
         Piece("" if code.language == "hlo" else fit_symbol(code.kernel), code.language, code.text)
-        for code in sorted(codes, key=lambda code: (code.kernel, order.index(code.language)))
+        for code in sorted(views.choose_code(capture), key=lambda code: (code.kernel, order.index(code.language)))
     ]
     below = read_below(capture) if bundles else ()
     return pieces + [Piece(fit_symbol(kernel.name), BUNDLES, write_bundles(kernel)) for kernel in below]
