@@ -17,36 +17,3 @@ if TYPE_CHECKING:
     from xla_inspect.hlo.windows import Window, read_windows
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "BITS",
-    "CATEGORIES",
-    "CATEGORY",
-    "CLUTTER",
-    "CONFIGURATION",
-    "IDLE",
-    "INCIDENTAL",
-    "NAME",
-    "OPCODES",
-    "Computation",
-    "Frame",
-    "Instruction",
-    "Layout",
-    "Module",
-    "Shape",
-    "ShapeProblemError",
-    "Window",
-    "categorise",
-    "escape",
-    "parse_module",
-    "parse_shape",
-    "quote",
-    "read_frames",
-    "read_instruction",
-    "read_shape",
-    "read_windows",
-    "spell",
-    "spell_out",
-    "split",
-    "split_attributes",
-]

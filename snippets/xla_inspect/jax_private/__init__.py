@@ -5,41 +5,41 @@ A test checks which releases of JAX have these names.
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, name_source, traced_before, watch_jit
-from xla_inspect.jax_private.programs import (
-    CompileCall,
-    compile_call,
-    count_work,
-    describe_compile,
-    find_devices,
-    find_layout,
-    hide_frames_of,
-    lent_client,
-    lent_context,
-    load_mlir,
-    make_cpus,
-    parse_hlo,
-    place,
-    replace_module,
-    serialize,
-    start_profiler,
-    walk_frames,
-)
-from xla_inspect.jax_private.settings import (
-    backends_started,
-    entered_settings,
-    leave_meshes,
-    read_meshes,
-    read_options,
-    read_settings,
-    set_option,
-    started_on_cpu,
-)
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.jax_private.execution import compile_hlo, run_executable
+    from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, name_source, traced_before, watch_jit
     from xla_inspect.jax_private.plugins import describe_devices, name_processor, register_stand_in
+    from xla_inspect.jax_private.programs import (
+        CompileCall,
+        compile_call,
+        count_work,
+        describe_compile,
+        find_devices,
+        find_layout,
+        hide_frames_of,
+        lent_client,
+        lent_context,
+        load_mlir,
+        make_cpus,
+        parse_hlo,
+        place,
+        replace_module,
+        serialize,
+        start_profiler,
+        walk_frames,
+    )
+    from xla_inspect.jax_private.settings import (
+        backends_started,
+        entered_settings,
+        leave_meshes,
+        read_meshes,
+        read_options,
+        read_settings,
+        set_option,
+        started_on_cpu,
+    )
     from xla_inspect.jax_private.stablehlo_call import (
         call_stablehlo,
         evaluate_size,
@@ -56,54 +56,3 @@ if TYPE_CHECKING:
     )
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "JITS",
-    "CompileCall",
-    "backends_started",
-    "call_stablehlo",
-    "compile_call",
-    "compile_hlo",
-    "count_work",
-    "describe_compile",
-    "describe_devices",
-    "entered_settings",
-    "evaluate_size",
-    "find_devices",
-    "find_layout",
-    "find_main",
-    "hide_frames_of",
-    "is_outside",
-    "jit_again",
-    "leave_meshes",
-    "lent_client",
-    "lent_context",
-    "list_element_types",
-    "list_symbols",
-    "load_mlir",
-    "load_stablehlo",
-    "make_context",
-    "make_cpus",
-    "name_processor",
-    "name_source",
-    "parse_hlo",
-    "place",
-    "put_module",
-    "read_meshes",
-    "read_options",
-    "read_settings",
-    "refine_shapes",
-    "register_stand_in",
-    "replace_module",
-    "run_executable",
-    "run_pass",
-    "serialize",
-    "set_option",
-    "start_profiler",
-    "started_on_cpu",
-    "traced_before",
-    "update_type",
-    "walk_frames",
-    "watch_jit",
-    "write_bytecode",
-]

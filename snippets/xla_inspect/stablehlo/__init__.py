@@ -10,15 +10,3 @@ if TYPE_CHECKING:
     from xla_inspect.stablehlo.parsing import Array, list_functions, read_module
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "Array",
-    "StablehloFile",
-    "fill_sizes",
-    "find_file",
-    "has_programs",
-    "list_files",
-    "list_functions",
-    "make_call",
-    "read_module",
-]
