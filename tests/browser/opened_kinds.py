@@ -24,13 +24,19 @@ def opened_step(x: jax.Array) -> jax.Array:
     return jnp.tanh(x) @ jnp.sin(x)
 
 
+def earlier_step(x: jax.Array) -> jax.Array:
+    """Return a matrix from a matrix."""
+    return jnp.cos(x)
+
+
 def write_kinds(folder: Path) -> None:
     """Write the files into a folder."""
     contents: dict[str, str | bytes] = {}
     shape = jax.ShapeDtypeStruct((64, 64), jnp.float32)
     with jax.default_device(jax.devices("cpu")[0]):
         x, run = jnp.ones(shape.shape), jax.jit(opened_step)
-        run(x).block_until_ready()
+        # A profile also holds the programs that ran before it.
+        jax.jit(earlier_step)(run(x)).block_until_ready()
         with jax.profiler.trace(str(folder / "profile")):
             run(x).block_until_ready()
     (profile,) = (folder / "profile").rglob("*.xplane.pb")

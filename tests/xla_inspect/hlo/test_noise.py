@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from cases import TARGETS
-from speed import measure_speed
+from speed import measure_slowness
 
 from xla_inspect.analysis import parse_buffers, parse_live_ranges
 from xla_inspect.errors import HloSyntaxError
@@ -111,6 +111,6 @@ def test_long_repetitions_take_linear_time(noise: str) -> None:
         check(parse_module, text)
 
 
-def test_sixty_thousand_instructions_are_read_in_a_second(corpus: Corpus) -> None:
+def test_reading_takes_at_most_three_times_as_long_as_splitting_into_words(corpus: Corpus) -> None:
     texts = [path.read_text() for target in corpus.available for path in corpus.texts(target)]
-    assert measure_speed(texts) > 60_000
+    assert measure_slowness(texts) < 3  # 1.8 at the time of writing
