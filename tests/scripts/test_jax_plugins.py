@@ -14,6 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from quiet_rocm_plugin import call_quietly
+
 ROOT = Path(__file__).resolve().parents[2]
 
 SCRIPT = """
@@ -67,6 +69,15 @@ def test_jax_uses_the_cpu_unless_a_platform_is_chosen_or_an_accelerator_exists(
     monkeypatch.setitem(sys.modules, "jax._src.config", SimpleNamespace(config=config))
     runpy.run_path(str(ROOT / "scripts" / "jax_plugins" / "__init__.py"), {"__path__": []}, "jax_plugins")
     assert config.jax_platforms == platforms
+
+
+def test_only_the_absence_of_an_amd_gpu_is_no_error() -> None:
+    def fail(message: str) -> None:
+        raise ValueError(message)
+
+    call_quietly(lambda: fail("No AMD GPUs were found, skipping ROCm plugin initialization"))
+    with pytest.raises(ValueError, match="ROCm is too old"):
+        call_quietly(lambda: fail("ROCm is too old"))
 
 
 @pytest.mark.usefixtures("all_targets")

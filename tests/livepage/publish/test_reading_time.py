@@ -19,6 +19,10 @@ def test_folded_and_drawn_content_takes_no_time() -> None:
     assert estimate(f"<p>short</p><svg>{'<text>word</text>' * 900}</svg>") == 1
 
 
+def test_the_versions_of_packages_take_no_time() -> None:
+    assert estimate(f"<p>short</p><p class='made'>{'word ' * 900}</p>") == 1
+
+
 def test_only_a_chapter_shows_its_reading_time() -> None:
     assert '</h1>\n<p class="reading-time">About 1 minute to read</p>' in add_time(ANSWER)
     assert "About 2 minutes" in add_time(ANSWER + "<p>" + "word " * 400 + "</p>")

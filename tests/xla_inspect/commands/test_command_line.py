@@ -153,6 +153,24 @@ def test_a_file_that_ends_its_process_is_reported_with_place_and_remedy(
     assert len(lines) == 2
 
 
+@pytest.mark.usefixtures("all_targets")
+def test_a_crash_names_the_last_call_of_a_library_that_stands_in_for_rocms(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The number of the last call is in the cache, where it outlives the process.
+    monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "model.py"
+    file.write_text(
+        "import ctypes, os\nfrom xla_inspect.targets import find_target\nEXAMPLE = (1.0,)\n"
+        "def f(x):\n    find_target('mi300x').devices()\n"
+        "    ctypes.CDLL('libamdhip64.so.7').hipGetDeviceCount(None)\n    os.abort()\n",
+        encoding="utf-8",
+    )
+    assert command_line.main(["show", f"{file}:f", "--target", "mi300x"]) == 2
+    last = "The last call of a ROCm library was hipGetDeviceCount of libamdhip64.so.7, which is a stand-in here."
+    assert capsys.readouterr().err.splitlines()[-1] == last
+
+
 def test_the_whole_traceback_is_shown_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "model.py"
     file.write_text("EXAMPLE = (1.0,)\ndef f(x):\n    raise ValueError('so')\n", encoding="utf-8")

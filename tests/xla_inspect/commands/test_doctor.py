@@ -54,10 +54,11 @@ def test_settings_that_disable_compilers_are_listed(environment: dict[str, str],
 
 
 def test_mismatched_package_versions_are_listed() -> None:
-    versions = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
+    versions = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2", "jax-rocm7-pjrt": "0.12.0"}
     messages = [trouble.what for trouble in doctor.find_mismatches(versions)]
     assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in messages)
     assert "jax-cuda13-plugin 0.11.2 and jaxlib 0.10.2 are different releases" in messages
+    assert "jax-rocm7-pjrt 0.12.0 and jaxlib 0.10.2 are different releases" in messages
 
 
 def test_this_environment_is_consistent() -> None:

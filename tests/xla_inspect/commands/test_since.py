@@ -177,6 +177,12 @@ def test_a_machine_that_no_compiler_exists_for_is_a_missing_target(
 
 
 @pytest.mark.usefixtures("project")
+def test_releases_are_not_compared_for_amd_gpus(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["since", "step.py:step", "--target", "mi300x"]) == 3
+    assert "target 'mi300x' is not available here: releases are compared for CPUs, NVIDIA" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("project")
 def test_the_installed_releases_are_used_without_the_package_index(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,6 +99,13 @@ def test_slow_code_is_reported_as_slow_at_any_call_depth(pool: ProcessPool, turn
     assert fail(pool, f"{code}    return x - {turn}\n") == ("time", 5)
 
 
+@pytest.mark.usefixtures("all_targets")
+def test_a_convolution_compiles_for_an_amd_gpu_that_is_not_present(pool: ProcessPool) -> None:
+    code = "import jax\n\ndef f(x, w):\n    return jax.lax.conv(x, w, (1, 1), 'SAME')\n"
+    request = edit(code, arguments="x: f32[8,16,32,32], w: f32[32,16,3,3]", targets=["mi300x"])
+    assert [event["event"] for event in pool.answer_edit(request)][-2:] == ["data", "done"]
+
+
 def test_an_option_rejected_by_the_compiler_is_reported(pool: ProcessPool) -> None:
     assert fail(pool, CODE, options={"flags": {"xla_nothing": "1"}})[0] == "compiler"
 
