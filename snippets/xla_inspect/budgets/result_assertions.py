@@ -65,7 +65,7 @@ class ResultAssertions(ProgramNumbers):
         """
         self.begin()
         options = {"ulps": ulp, "relative": relative, "absolute": absolute}
-        limits = {name: read_amount(limit, "", name) for name, limit in options.items() if limit is not None}
+        limits = {name: _read_limit(limit, name) for name, limit in options.items() if limit is not None}
         if not (isinstance(other, str | ProgramNumbers) or callable(other)):
             message = f"other has the type {type(other).__name__}; pass a function, eager, x64, a program or a target"
             raise InspectError(message)
@@ -112,7 +112,7 @@ class ResultAssertions(ProgramNumbers):
             InspectError: There is no such output (the message lists those that exist), or the inputs do not fit.
         """
         self.begin()
-        least = read_amount(more_than, "", "more_than")
+        least = _read_limit(more_than, "more_than")
         outputs = None if output == "" else find_outputs(self.capture, output)
         changes = _run_passes(self, outputs, 0, inputs=inputs, seed=seed)
         differences = [step.difference for step in changes.steps]
@@ -152,6 +152,13 @@ class ResultAssertions(ProgramNumbers):
 
     def _name_output(self, number: int) -> str:
         return list_outputs(self.capture)[number] or "the result"
+
+
+def _read_limit(value: object, name: str) -> float:
+    if (limit := read_amount(value, "", name)) < 0:
+        message = f"{name} is negative, so no result could be within it: {value!r:.60}"
+        raise InspectError(message)
+    return limit
 
 
 def _run_passes(

@@ -160,3 +160,11 @@ def test_a_module_that_does_not_run_is_a_failure_with_its_reason() -> None:
     assert "modules did not run: the value of the constant" in message
     message = break_it(lambda: program.same_numbers_as("eager", relative=1))
     assert "cannot be compared with the function run eagerly: the value of the constant" in message
+
+
+def test_a_negative_limit_is_refused() -> None:
+    program = hold_call(jnp.sqrt, ROW)
+    with pytest.raises(InspectError, match="ulps is negative, so no result could be within it: -1"):
+        program.same_numbers_as("eager", ulp=-1)
+    with pytest.raises(InspectError, match="more_than is negative"):
+        program.no_pass_changes(more_than=-0.5)

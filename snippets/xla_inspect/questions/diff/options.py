@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import analysis
+from xla_inspect.errors import InspectError
 from xla_inspect.questions import diff as package
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
         lines_of: As in `summary`.
 
     Raises:
-        InspectError: Neither capture has a line of the package.
+        InspectError: Neither capture has a line of the package, or one of the two is no capture.
     """
-    left, right = analysis.use_lines_of(lines_of, left, right)
+    left, right = _use_captures("compare", left, right, lines_of)
     return package.compare_captures(left, right, (left.target, right.target))
 
 
@@ -50,6 +51,16 @@ def diff_numbers(
     """
     from xla_inspect.questions.numbers import compare_programs
 
-    left, right = analysis.use_lines_of(lines_of, left, right)
+    left, right = _use_captures("diff_numbers", left, right, lines_of)
     names = (left.target, right.target) if left.target != right.target else ("left", "right")
     return compare_programs(left, right, names, inputs, seed)
+
+
+def _use_captures(function: str, left: Capture, right: Capture, lines_of: str) -> tuple[Capture, ...]:
+    from xla_inspect.captured import Capture
+
+    for side in (left, right):
+        if not isinstance(side, Capture):
+            message = f"{function}() takes two captures, as `capture` returns them, and {side!r:.60} is not one"
+            raise InspectError(message)
+    return analysis.use_lines_of(lines_of, left, right)

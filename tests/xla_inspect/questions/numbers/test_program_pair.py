@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from xla_inspect import InspectError, capture, diff_numbers
+from xla_inspect import InspectError, capture, compare, diff_numbers
 from xla_inspect.questions.numbers import digest_results
 
 if TYPE_CHECKING:
@@ -152,3 +152,10 @@ def test_the_hash_of_results_has_all_bits_of_large_integers() -> None:
             for last in range(2)
         }
     assert len(digests) == 2
+
+
+def test_what_is_no_capture_is_refused() -> None:
+    both = [compiled(), jnp.sin]
+    for compare_two, sides in ((compare, both), (diff_numbers, both[::-1])):
+        with pytest.raises(InspectError, match=r"takes two captures, .* and <.*sin.*> is not one"):
+            compare_two(*sides)  # type: ignore[operator]
