@@ -18,6 +18,6 @@ if TYPE_CHECKING:
     from xla_inspect.dumps.normalize import Frames, find_changes
     from xla_inspect.dumps.pass_record import BETWEEN, CHECKS, Record, add_files, complete, name_run, read_metadata
     from xla_inspect.dumps.thunks import read_fusion_log, read_thunks
-    from xla_inspect.dumps.wrapped_text import list_fenced
+    from xla_inspect.dumps.wrapped_text import list_fenced, unwrap_mlir
 else:
     __getattr__ = lazy_names(__name__)

@@ -15,6 +15,13 @@ _PRINTED = re.compile(r"HloModule [^\n]*, (?:is_scheduled|entry_computation_layo
 _ESCAPED = re.compile(
     r"\bHloModule (?:(?!HloModule )[^\n\\]|\\+[^n\n\\])*+\\+n(?:\\+n|ENTRY|%|\\*['\"],?$)", re.MULTILINE
 )
+_MLIR_HEADER = re.compile(
+    r"^(?P<front>[^\n]*?)\bmodule(?: @(?:\"[^\"\n]*\"|\S+))?(?: attributes \{[^\n]*)? \{[ \t\r]*$", re.MULTILINE
+)
+_ESCAPED_MLIR = re.compile(r"\bmodule\b[^\n]*? \{\\+n")
+_MLIR_CLOSING = re.compile(r"\}(?: loc\([^\n]*\))?")
+_BESIDE_MLIR = re.compile(r"\s*(?:$|//|[#!])")
+"""Lines outside an MLIR module: comments, and definitions of locations, attributes and types."""
 _JOINT = re.compile(r"(['\"]),?[ \t]*\n\s*\1")
 _ESCAPE = re.compile(r"\\([nrt'\"\\])")
 _MEANINGS = {"n": "\n", "r": "", "t": "\t"}
@@ -36,10 +43,7 @@ def list_wrapped(text: str) -> tuple[list[str], list[str]]:
     """
     if _COMMENTS.match(text) and _CLOSING.fullmatch(text.rstrip().rpartition("\n")[2].strip()):
         return [], []
-    # The `repr` of a text may itself be a text of a notebook's file, and is then escaped twice.
-    for _ in range(2):
-        if _ESCAPED.search(joined := _JOINT.sub("", text)):
-            text = _ESCAPE.sub(lambda match: _MEANINGS.get(match[1], match[1]), joined)
+    text = _unescape(text, _ESCAPED)
     text = html.unescape(text) if "-&gt;" in text else text
     modules = []
     for match in _HEADER.finditer(text):
@@ -51,6 +55,42 @@ def list_wrapped(text: str) -> tuple[list[str], list[str]]:
         if _PRINTED.match(module) or ("{\n" in module and " = " in module) or not match["front"].strip():
             modules.append(module)
     return modules, [] if modules else list_fenced(text)
+
+
+def unwrap_mlir(text: str) -> list[str]:
+    """Return the MLIR modules in a text without the text around them, or only the text itself if it is one module.
+
+    A module keeps the numbers of its lines in the text, except for one in a Python `repr`.
+    """
+    plain = text if _MLIR_HEADER.search(text) else _unescape(text, _ESCAPED_MLIR)
+    # A module inside another one is indented more.
+    headers = [*_MLIR_HEADER.finditer(plain)]
+    headers = [header for header in headers if header["front"].strip() or header["front"] == headers[0]["front"]]
+    if not headers:
+        return [text]
+    before = plain[: headers[0].start()].split("\n")[:-1]
+    is_alone = len(headers) == 1 and not headers[0]["front"].strip() and all(map(_BESIDE_MLIR.match, before))
+    modules = []
+    for header, end in zip(headers, [*(header.start() for header in headers[1:]), len(plain)], strict=True):
+        module, is_closed = [], False
+        for line in _strip(_read_lines(plain[:end], header.start()), header["front"]):
+            if is_closed and not _BESIDE_MLIR.match(line):
+                is_alone = False
+                break
+            closing = _MLIR_CLOSING.match(line)
+            is_closed = is_closed or closing is not None
+            module.append(f"{closing[0] if closing else line}\n")
+        modules.append("\n" * plain.count("\n", 0, header.start()) + "".join(module))
+    return [text] if is_alone else modules
+
+
+def _unescape(text: str, escaped: re.Pattern[str]) -> str:
+    """Return the text in a Python `repr`, which has the pattern, or the text as it is."""
+    # The `repr` of a text may itself be a text of a notebook's file, and is then escaped twice.
+    for _ in range(2):
+        if escaped.search(joined := _JOINT.sub("", text)):
+            text = _ESCAPE.sub(lambda match: _MEANINGS.get(match[1], match[1]), joined)
+    return text
 
 
 def list_fenced(text: str) -> list[str]:

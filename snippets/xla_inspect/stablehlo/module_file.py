@@ -121,14 +121,25 @@ def _read(path: Path) -> dict[str, StablehloFile]:
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}"
         raise InspectError(message) from error
-    if blocks := [block for block in dumps.list_fenced(file.text) if dumps.is_mlir(block.encode())]:
-        # Lines are those of the file, also without the signs of a quotation in front of them.
-        before = file.text.partition(blocks[0].partition("\n")[0])[0].count("\n")
-        return {"": replace(file, data=("\n" * before + blocks[0]).encode())}
-    starts = [0, *(match.end() for match in _SEPARATOR.finditer(file.text))]
-    if len(starts) == 1:
+    parts = _list_parts(file.text)
+    if parts == [file.text]:
         return {"": file}
-    # Each part keeps the numbers of its lines.
-    parts = ["\n" * file.text.count("\n", 0, at) + _SEPARATOR.split(file.text[at:], 1)[0] for at in starts]
-    programs = filter(dumps.is_mlir, (part.encode() for part in parts))
-    return {str(number): replace(file, data=data) for number, data in enumerate(programs, 1)}
+    files = [replace(file, data=part.encode()) for part in parts]
+    return {"": files[0]} if len(files) == 1 else {str(number): part for number, part in enumerate(files, 1)}
+
+
+def _list_parts(text: str) -> list[str]:
+    """Return the programs in a text, each with the numbers of its lines, or only the text if it is a program itself."""
+    if blocks := [block for block in dumps.list_fenced(text) if dumps.is_mlir(block.encode())]:
+        parts, end = [], 0
+        for block in blocks:
+            # Lines are those of the file, also without the signs of a quotation in front of them.
+            end = max(text.find(block.partition("\n")[0], end), end)
+            parts.append("\n" * text.count("\n", 0, end) + block)
+            end += 1
+        return parts
+    starts = [0, *(match.end() for match in _SEPARATOR.finditer(text))]
+    if len(starts) == 1:
+        return dumps.unwrap_mlir(text)
+    parts = ["\n" * text.count("\n", 0, at) + _SEPARATOR.split(text[at:], 1)[0] for at in starts]
+    return [part for part in parts if dumps.is_mlir(part.encode())]

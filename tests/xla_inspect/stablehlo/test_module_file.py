@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect import InspectError
-from xla_inspect.stablehlo import find_file, has_programs, list_files
+from xla_inspect.stablehlo import find_file, has_programs, list_files, list_functions
 
 from .conftest import LAYER
 
@@ -101,6 +101,55 @@ def test_a_fenced_program_is_read_without_the_text_around_it(write: Callable[...
     file = find_file(write("report.md", text))
     assert file is not None
     assert file.text == f"\n\n\n{LAYER}"
+
+
+LINES = LAYER.splitlines()
+LOGGED = "".join(f"I1127 02:51:07.{at:06} 98 compiler.cc:9] {line}\n" for at, line in enumerate(LINES))
+LOCATED = LAYER.replace("  }\n}\n", '  } loc(#a)\n} loc(#b)\n#a = loc("a.py":1:2)\n#b = loc(unknown)\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (f"Out[3]: {LAYER!r}\n", 1),
+        (repr(f"{LAYER!r}"), 1),
+        (f"hello\n{LAYER}\nbye, module {{ and all\n", 2),
+        ("It is slow:\n\n" + "".join(f"> {line}\n" for line in LINES) + "\nThanks\n", 3),
+        ("It is slow:\n\n" + "".join(f"    {line}\n" for line in LINES) + "\nThanks\n", 3),
+        (f"I1127 02:51:06.9 1 a.cc:1] start\n{LOGGED}I1127 02:51:08.9 1 a.cc:1] end\n", 2),
+        (f"Traceback:\n{LOCATED}bye\n", 2),
+    ],
+)
+def test_a_program_in_another_text_is_read_without_the_text_around_it(
+    write: Callable[..., str], text: str, first: int
+) -> None:
+    file = find_file(write("issue.txt", text))
+    assert file is not None
+    assert file.text.lstrip("\n").startswith(LAYER[:400])
+    assert file.text.count("\n", 0, file.text.index("module")) == first - 1
+    assert list_functions(file) == ["main"]
+
+
+@pytest.mark.parametrize(
+    "text", [f"one\n{LAYER}two\n{LAYER}three", f"```\n{LAYER}```\n\n```mlir\n{LAYER}```\n", LAYER * 2]
+)
+def test_several_programs_in_a_text_have_numbers_and_their_own_lines(write: Callable[..., str], text: str) -> None:
+    programs = list_files(write("issue.txt", text))
+    assert [*programs] == ["1", "2"]
+    lines = [file.text.count("\n", 0, file.text.index("module")) for file in programs.values()]
+    assert [text.splitlines()[line] for line in lines] == [LINES[0]] * 2
+    assert lines[1] - lines[0] >= len(LINES)
+    with pytest.raises(InspectError, match=r"issue\.txt holds 2 programs; name one of them, such as issue\.txt:1"):
+        find_file("issue.txt")
+
+
+@pytest.mark.parametrize(
+    "around", ["// one\n{}", "#loc = loc(unknown)\n\n{}\n// end\n\n", "\n  \n{}#loc = loc(unknown)\n"]
+)
+def test_what_belongs_to_a_program_is_left_as_it_is(write: Callable[..., str], around: str) -> None:
+    file = find_file(write("a.mlir", around.replace("{}", LAYER)))
+    assert file is not None
+    assert file.data.decode() == around.replace("{}", LAYER)
 
 
 def test_a_folder_that_xla_dumped_is_no_folder_of_programs(write: Callable[..., str]) -> None:
