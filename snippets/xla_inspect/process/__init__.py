@@ -3,28 +3,11 @@
 from typing import TYPE_CHECKING
 
 from xla_inspect.lazy_names import lazy_names
-from xla_inspect.process.child import RUN_MODULE, Child
-from xla_inspect.process.endings import REASONS, explain_end, find_line, name_end
-from xla_inspect.process.limits import Limits, count_memory, kill_below, list_below, measure_own_memory
 
 if TYPE_CHECKING:
+    from xla_inspect.process.child import RUN_MODULE, Child
+    from xla_inspect.process.endings import REASONS, explain_end, find_line, name_end
     from xla_inspect.process.forked import STACKS, ForkedProcess, preload
+    from xla_inspect.process.limits import Limits, count_memory, kill_below, list_below, measure_own_memory
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "REASONS",
-    "RUN_MODULE",
-    "STACKS",
-    "Child",
-    "ForkedProcess",
-    "Limits",
-    "count_memory",
-    "explain_end",
-    "find_line",
-    "kill_below",
-    "list_below",
-    "measure_own_memory",
-    "name_end",
-    "preload",
-]

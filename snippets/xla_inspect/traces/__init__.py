@@ -12,18 +12,3 @@ if TYPE_CHECKING:
     from xla_inspect.traces.xplane import is_profile, read_programs
 else:
     __getattr__ = lazy_names(__name__)
-
-__all__ = [
-    "Event",
-    "Label",
-    "Source",
-    "Timed",
-    "Timing",
-    "is_profile",
-    "measure_times",
-    "name_op",
-    "open_profile",
-    "open_trace",
-    "read_programs",
-    "write_labelled",
-]
