@@ -29,7 +29,7 @@ KINDS = ("cpu", "tpu", "gpu")
 
 def list_packages(kind: str) -> Sequence[str]:
     """Return the packages that compile for a kind of target; of GPUs, only NVIDIA's are measured."""
-    return targets.PACKAGES["cuda" if kind == "gpu" else kind]
+    return targets.PLATFORMS["cuda" if kind == "gpu" else kind].packages
 
 
 RECORDED = frozenset({*chain.from_iterable(map(list_packages, KINDS)), "numpy"})

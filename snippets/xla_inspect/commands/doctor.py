@@ -15,7 +15,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_cache
 from xla_inspect.installation import install_line
 from xla_inspect.releases import order
-from xla_inspect.targets import PACKAGES, TARGETS, find_target, find_version
+from xla_inspect.targets import PLATFORMS, TARGETS, find_target, find_version
 from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _BOUND = re.compile(r"(?P<sign>[<>=!~]=?)\s*(?P<version>\d[\d.]*)")
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print the available targets and the problems, and return the exit status: 1 if there is a problem."""
-    versions = {name: find_version(name) for platform in ("cuda", "rocm", "tpu") for name in PACKAGES[platform]}
+    versions = {name: find_version(name) for platform in PLATFORMS.values() for name in platform.packages}
     installed = {name: version for name, version in versions.items() if version}
     checks, failures = [], []
     # `groupby` needs the targets of one platform next to each other, which is their order in `TARGETS`.

@@ -1,82 +1,42 @@
 """The targets that programs are compiled for: their table, their environment and their devices."""
 
-from xla_inspect.targets.devices import (
-    TILING_MODEL,
-    Target,
-    available,
-    count_devices,
-    describe_topology,
-    explain_tiles,
-    find_plugin,
-    find_target,
-    forget_rocm_calls,
-    knows_gpu_option,
-    name_rocm_call,
-)
-from xla_inspect.targets.environment import (
-    COMPILERS_FIND,
-    CPUS,
-    ISA,
-    PACKAGES,
-    find_occasion,
-    find_version,
-    keep_devices,
-    list_original,
-    name_isa,
-    note_changes,
-    original_environment,
-    restart_environment,
-    settle,
-    starting_environment,
-)
-from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
-from xla_inspect.targets.labels import lane, name_rocm_library, short, title
-from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
-from xla_inspect.targets.terms import AMD, NVIDIA, Terms, find_terms
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "AMD",
-    "COMPILERS_FIND",
-    "CPUS",
-    "ENTRIES",
-    "FAMILIES",
-    "ISA",
-    "NVIDIA",
-    "PACKAGES",
-    "TARGETS",
-    "TILING_MODEL",
-    "USUAL",
-    "Hardware",
-    "Roof",
-    "Target",
-    "Terms",
-    "available",
-    "count_devices",
-    "describe_topology",
-    "explain_absence",
-    "explain_tiles",
-    "find_entry",
-    "find_hardware",
-    "find_occasion",
-    "find_plugin",
-    "find_target",
-    "find_terms",
-    "find_version",
-    "forget_rocm_calls",
-    "keep_devices",
-    "knows_gpu_option",
-    "lane",
-    "list_original",
-    "name_isa",
-    "name_rocm_call",
-    "name_rocm_library",
-    "note_changes",
-    "original_environment",
-    "place",
-    "read_spec",
-    "restart_environment",
-    "settle",
-    "short",
-    "starting_environment",
-    "title",
-]
+from xla_inspect.lazy_names import lazy_names
+from xla_inspect.targets import environment  # its import sets the variables that JAX and the compilers read
+
+if TYPE_CHECKING:
+    from xla_inspect.targets.devices import (
+        TILING_MODEL,
+        Target,
+        available,
+        count_devices,
+        describe_topology,
+        explain_tiles,
+        find_plugin,
+        find_target,
+        forget_rocm_calls,
+        knows_gpu_option,
+        name_rocm_call,
+    )
+    from xla_inspect.targets.environment import (
+        COMPILERS_FIND,
+        CPUS,
+        ISA,
+        find_occasion,
+        find_version,
+        keep_devices,
+        list_original,
+        name_isa,
+        note_changes,
+        original_environment,
+        restart_environment,
+        settle,
+        starting_environment,
+    )
+    from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
+    from xla_inspect.targets.labels import lane, short, title
+    from xla_inspect.targets.platforms import PLATFORMS, Terms, find_terms
+    from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
+else:
+    __getattr__ = lazy_names(__name__)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.installation import install_line
-from xla_inspect.targets.environment import PACKAGES, READERS, find_version, settle
+from xla_inspect.targets.environment import find_version, settle
+from xla_inspect.targets.platforms import PLATFORMS
 from xla_inspect.targets.table import TARGETS, find_entry, read_spec
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ class Target:
     @cached_property
     def versions(self) -> Mapping[str, str]:
         """The installed versions, by name, of the packages that compile for this target."""
-        return {name: version for name in PACKAGES[self.platform] if (version := find_version(name))}
+        return {name: version for name in PLATFORMS[self.platform].packages if (version := find_version(name))}
 
     @property
     def obstacle(self) -> str:
         """The reason why this machine cannot compile for the target, with a remedy, or an empty string."""
-        packages = (*PACKAGES[self.platform], *READERS.get(self.platform, ()))
-        missing = [name for name in packages if find_version(name) is None]
+        needed = PLATFORMS[self.platform]
+        missing = [name for name in (*needed.packages, *needed.readers) if find_version(name) is None]
         if self.kind == "cpu":
             chosen = os.environ.get("JAX_PLATFORMS", "")
             if chosen and "cpu" not in chosen.split(","):
@@ -264,16 +265,14 @@ def explain_tiles(options: Mapping[str, object]) -> str:
     return "the first on XLA's list, neither estimated nor measured"
 
 
-_LIBRARIES = {"cuda": "jax_plugins/xla_cuda13/xla_cuda_plugin.so", "rocm": "jax_plugins/xla_rocm7/xla_rocm_plugin.so"}
-
-
 def find_plugin(platform_name: str) -> Path | None:
     """Return the library of the installed plugin for a platform of GPUs, or None if it is not installed."""
     from importlib import metadata
 
-    package = next(name for name in PACKAGES[platform_name] if name.endswith("-pjrt"))
+    wanted = PLATFORMS[platform_name]
+    package = next(name for name in wanted.packages if name.endswith("-pjrt"))
     with suppress(metadata.PackageNotFoundError):
-        path = Path(str(metadata.distribution(package).locate_file(_LIBRARIES[platform_name])))
+        path = Path(str(metadata.distribution(package).locate_file(wanted.plugin)))
         return path if path.is_file() else None
     return None
 

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
 
-PACKAGES: Mapping[str, tuple[str, ...]] = {
-    "cpu": ("jax", "jaxlib"),
-    "cuda": ("jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cuda-nvcc", "nvidia-nvvm"),
-    "rocm": ("jax", "jaxlib", "jax-rocm7-pjrt"),
-    "tpu": ("jax", "jaxlib", "libtpu"),
-}
-"""The packages that compile for each platform."""
-
-READERS: Mapping[str, tuple[str, ...]] = {"rocm": ("pyelftools",)}
-"""Further packages that a platform needs, whose versions do not affect the result."""
-
 ISA = "AVX2"
 """The instruction set of CPU code on x86-64, which machines of the last decade support."""
 

@@ -8,8 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from xla_inspect.targets.labels import lane, title
+from xla_inspect.targets.platforms import find_terms
 from xla_inspect.targets.table import find_entry, read_spec
-from xla_inspect.targets.terms import find_terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

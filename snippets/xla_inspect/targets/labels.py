@@ -23,21 +23,6 @@ def lane(target: str) -> str:
     return find_entry(target).kind
 
 
-def name_rocm_library(call: str, target: str) -> str:
-    """Return the library that a custom call runs on an AMD GPU, or an empty string for other targets and calls.
-
-    XLA names most calls after NVIDIA's libraries on AMD's GPUs too: `__cublas$lt$matmul` calls hipBLASLt there.
-    """
-    names = (library for start, library in _CALLED.items() if call.startswith(start))
-    return next(names, "") if find_entry(target).platform == "rocm" else ""
-
-
-_CALLED = {
-    "__cublas$lt": "hipBLASLt", "__cublas": "rocBLAS", "__cudnn": "MIOpen", "__cub$": "hipCUB",
-    "hipsolver": "hipSOLVER", "hipblas": "hipBLAS",
-}  # fmt: skip
-
-
 def _add_topology(name: str, target: str) -> str:
     topology = target.partition(":")[2]
     if not topology:

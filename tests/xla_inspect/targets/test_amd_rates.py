@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from xla_inspect.analysis.estimates import COLLECT, find_rates, list_options
-from xla_inspect.targets import find_hardware, name_rocm_library
+from xla_inspect.targets import find_hardware, find_terms
 
 AMD = ("mi250", "mi300x", "mi350x")
 
@@ -73,5 +73,5 @@ def test_each_amd_gpu_has_rates_with_amd_as_their_source(target: str) -> None:
 )
 def test_a_custom_call_on_an_amd_gpu_has_the_name_of_its_library(call: str, library: str) -> None:
     for target in ("mi300x", "mi300x:8", "gfx90a"):
-        assert name_rocm_library(call, target) == library
-    assert not name_rocm_library(call, "h100")
+        assert find_terms(target).name_library(call) == library
+    assert not find_terms("h100").name_library(call)

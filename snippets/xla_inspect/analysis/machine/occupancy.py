@@ -19,7 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.targets import AMD, NVIDIA
+from xla_inspect.targets import PLATFORMS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -142,7 +142,7 @@ def read_limits(description: str) -> Limits:
         units = {"register_unit": 256, "shared_unit": 128, "most_registers": 255}
         barriers, scalar = blocks * BARRIERS_PER_BLOCK * (figures["major"] >= BARRIERS_COUNT_FROM), 0
     return Limits(
-        terms=AMD if amd else NVIDIA,
+        terms=PLATFORMS["rocm" if amd else "cuda"].terms,
         multiprocessors=figures["core_count"],
         warp=figures["threads_per_warp"],
         threads=figures["threads_per_core_limit"],

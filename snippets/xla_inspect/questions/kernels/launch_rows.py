@@ -24,7 +24,7 @@ from xla_inspect.analysis import (
 from xla_inspect.analysis.estimates import Estimate  # noqa: TC001
 from xla_inspect.analysis.machine import find_occupancy, read_limits
 from xla_inspect.questions.collectives import list_launch_places
-from xla_inspect.targets import find_entry, name_rocm_library, read_spec
+from xla_inspect.targets import find_entry, find_terms, read_spec
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Launched
@@ -212,7 +212,7 @@ def find_library(module: Module, instruction: Instruction) -> str:
 
 def _name_library(call: str, target: str) -> str:
     """Return a custom call's target, on an AMD GPU with the library that it calls in parentheses."""
-    library = name_rocm_library(call, target)
+    library = find_terms(target).name_library(call)
     return f"{call} ({library})" if library else call
 
 

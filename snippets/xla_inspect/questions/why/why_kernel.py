@@ -9,7 +9,7 @@ from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import IMPORT, Finding
 from xla_inspect.questions.why.refusal_text import write_clause
 from xla_inspect.questions.why.why_context import tell_maker
-from xla_inspect.targets import find_terms, name_rocm_library
+from xla_inspect.targets import find_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,7 +134,7 @@ def name_form(launch: Launch, target: str) -> str:
     call = (instruction.custom_call_target or "").strip("_")
     if launch.role in {"collective", "copy"}:
         return f"a {launch.role}"
-    library = name_rocm_library(instruction.custom_call_target or "", target)
+    library = find_terms(target).name_library(instruction.custom_call_target or "")
     if library or call.startswith(_LIBRARIES):
         return f"a call to the library {library or call.partition('$')[0]}"
     if call:
