@@ -1,9 +1,10 @@
-"""Options and stand-ins with which a program compiles for an AMD GPU where none is present.
+"""Options and stand-ins with which a program compiles for a GPU where none is present.
 
-Two parts of ROCm are asked for while a program is compiled. The functions of custom calls, such as those of hipSOLVER,
-come with a package that has no release for each release of JAX, so stand-ins are registered. MIOpen, the library for
-convolutions, chooses an algorithm only on a device, so the pass that asks for it is left out. The same pass chooses the
-tiles of Triton's matmuls, so in a program with convolutions the matmuls are hipBLASLt's.
+MIOpen, AMD's library for convolutions, chooses an algorithm only on a GPU, so the pass that asks for it is left out.
+The same pass chooses the tiles of Triton's matmuls, so in a program with convolutions the matmuls are hipBLASLt's. The
+library CUB, which sorts many elements, asks for the GPU after XLA's passes, so XLA's own kernels sort. The functions of
+other custom calls on AMD GPUs, such as those of hipSOLVER, come with a package that has no release for each release of
+JAX, so stand-ins are registered.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from xla_inspect import jax_private, targets
+from xla_inspect.targets import CUB_SORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,17 +29,20 @@ _OPTION, _PASS = "xla_disable_hlo_passes", "config-assigner"
 def adapt_options(
     target: Target, stablehlo: str, options: Mapping[str, str | int | bool]
 ) -> dict[str, str | int | bool]:
-    """Return the options with which a program compiles without a device: for AMD GPUs, others if it has convolutions.
+    """Return the options with which a program compiles without the GPU: others if it has sorts or convolutions.
 
     Args:
         target: The target.
         stablehlo: The text of the program.
-        options: The options for any program.
+        options: The options for any program. A choice about sorts is kept.
     """
-    if target.platform != "rocm" or "stablehlo.convolution" not in stablehlo:
-        return dict(options)
-    passes = [*filter(None, str(options.get(_OPTION, "")).split(",")), _PASS]
-    return {**options, _OPTION: ",".join(dict.fromkeys(passes)), "xla_gpu_enable_triton_gemm": False}
+    adapted = dict(options)
+    if target.kind == "gpu" and "stablehlo.sort" in stablehlo and targets.knows_gpu_option(CUB_SORT, target.platform):
+        adapted.setdefault(CUB_SORT, False)
+    if target.platform == "rocm" and "stablehlo.convolution" in stablehlo:
+        passes = [*filter(None, str(options.get(_OPTION, "")).split(",")), _PASS]
+        adapted |= {_OPTION: ",".join(dict.fromkeys(passes)), "xla_gpu_enable_triton_gemm": False}
+    return adapted
 
 
 @contextmanager

@@ -7,12 +7,10 @@ from xla_inspect.targets import environment  # its import sets the variables tha
 
 if TYPE_CHECKING:
     from xla_inspect.targets.devices import (
-        TILING_MODEL,
         Target,
         available,
         count_devices,
         describe_topology,
-        explain_tiles,
         find_plugin,
         find_target,
         forget_rocm_calls,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     )
     from xla_inspect.targets.hardware import Hardware, Roof, explain_absence, find_hardware
     from xla_inspect.targets.labels import lane, short, title
+    from xla_inspect.targets.missing_gpu import CUB_SORT, TILING_MODEL, explain_missing_gpu, explain_tiles
     from xla_inspect.targets.platforms import PLATFORMS, Terms, find_terms
     from xla_inspect.targets.table import ENTRIES, FAMILIES, TARGETS, USUAL, find_entry, place, read_spec
 else:

@@ -231,10 +231,6 @@ def drop_unknown(spec: str, platform_name: str) -> str:
 _FIELD = re.compile(r"^ *(?P<name>\w+): .*\n", re.MULTILINE)
 
 
-TILING_MODEL = "xla_gpu_experimental_cost_model_gemm_tiling_default"
-"""The XLA option that lets a cost model choose the tile of a matmul, instead of the first tile on XLA's list."""
-
-
 @cache
 def knows_gpu_option(name: str, platform_name: str) -> bool:
     """Return whether a GPU plugin has an XLA option, which is the case if its library contains the name.
@@ -250,19 +246,6 @@ def knows_gpu_option(name: str, platform_name: str) -> bool:
     # The library has hundreds of megabytes, so it is searched in place and not read into memory.
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
         return code.find(name.encode()) >= 0
-
-
-def explain_tiles(options: Mapping[str, object]) -> str:
-    """Return a phrase about the origin of the tiles of a GPU's matmuls without autotuning, or "" with autotuning.
-
-    Args:
-        options: The options of the compile.
-    """
-    if str(options.get("xla_gpu_autotune_level")) != "0":
-        return ""
-    if str(options.get(TILING_MODEL)).lower() == "true":
-        return "chosen by a cost model, not measured"
-    return "the first on XLA's list, neither estimated nor measured"
 
 
 def find_plugin(platform_name: str) -> Path | None:

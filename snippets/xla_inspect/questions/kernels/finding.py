@@ -13,7 +13,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.questions.kernels.launch_rows import LaunchRow, describe_launches
 from xla_inspect.questions.kernels.row_limit import USUAL_ROWS
 from xla_inspect.spelling import list_nearest
-from xla_inspect.targets import explain_absence, explain_tiles, find_hardware
+from xla_inspect.targets import explain_absence, explain_missing_gpu, find_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from xla_inspect.answers import Part
     from xla_inspect.captured import Capture
 
-
-_TILED = "__triton_nested_gemm_fusion"
-"""The kind of fusion for a matmul whose tile sizes the compiler chose."""
 
 _LONGEST = 600
 
@@ -49,7 +46,7 @@ class Kernels(Answer):
             no peak rates of the target are published.
         unknown_runs: The number of launches with an unknown number of runs, which count once.
         model: The limits of the model of the least time, or the reason why the target has none.
-        tiles: The origin of the tiles of a GPU's matmuls, or an empty string without such tiles.
+        without_gpu: What XLA may decide in another way if the GPU is present, or an empty string.
         registers_gap: The reason why registers are unknown, or an empty string.
         error: The compiler's error message, or an empty string if it succeeded.
         stage: The stage of the module that contains the launches.
@@ -68,7 +65,7 @@ class Kernels(Answer):
     least_seconds: float | None
     unknown_runs: int
     model: str
-    tiles: str
+    without_gpu: str
     registers_gap: str
     error: str
     stage: Stage
@@ -106,7 +103,7 @@ def rank_launches(
     rows = describe_launches(capture, known, step.by_name if step else {}) if capture.after else ()
     # A program that does not compile has no launches, which is not an error in the names.
     requested = find_names(rows, names) if rows else ()
-    hardware, tiles = find_hardware(capture.target), explain_tiles(capture.options)
+    hardware = find_hardware(capture.target)
     return Kernels(
         program=capture.program,
         asked=command_words,
@@ -122,8 +119,7 @@ def rank_launches(
         least_seconds=sum((row.least_seconds or 0.0) * (row.runs or 1) for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
-        # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
-        tiles=f"The tiles of matmuls are {tiles}." if _TILED in capture.after and tiles else "",
+        without_gpu=explain_missing_gpu(capture.options, capture.after),
         registers_gap=registers if isinstance(registers, str) else "",
         error=tell_failure(capture),
         stage=find_stage(capture),

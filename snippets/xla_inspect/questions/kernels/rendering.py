@@ -49,7 +49,7 @@ def render(kernels: Kernels) -> Iterator[Part]:
     if kernels.time:
         model = f"The least time is a lower bound. {model}" if kernels.named else ""
     words = find_terms(kernels.target).note if any(row.registers is not None for row in kernels.launches) else ""
-    yield from filter(None, (kernels.registers_gap, kernels.times, model, kernels.tiles, words))
+    yield from filter(None, (kernels.registers_gap, kernels.times, model, kernels.without_gpu, words))
 
 
 def _explain_stage(kernels: Kernels) -> str:

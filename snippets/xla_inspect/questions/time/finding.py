@@ -18,7 +18,7 @@ from xla_inspect.analysis.estimates import (
 from xla_inspect.answers import Answer, sum_lines
 from xla_inspect.questions.collectives import list_launch_places
 from xla_inspect.questions.kernels import USUAL_ROWS
-from xla_inspect.targets import find_entry, lane
+from xla_inspect.targets import explain_missing_gpu, find_entry, lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -185,6 +185,7 @@ def _list_notes(
 ) -> Iterator[str]:
     """Yield sentences about figures that the estimate lacks."""
     yield from [AMD_NOTE] if rates.doubt.high > 1 else []
+    yield from filter(None, [explain_missing_gpu(capture.options, capture.after)])
     if not step.has_figures and rates.kind != "cpu":
         reason = "the module has no estimated_cycles"
         if rates.kind == "gpu":
