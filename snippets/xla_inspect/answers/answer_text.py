@@ -20,12 +20,7 @@ _WORD = re.compile(r"""(?:[^\s'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+""")
 
 
 def print_answer(answer: Tellable, paper: Paper) -> None:
-    """Print the parts of an answer in their order, with the first as a verdict.
-
-    Args:
-        answer: The answer.
-        paper: The output.
-    """
+    """Print the parts of an answer in their order, with the first as a verdict."""
     for number, part in enumerate(answer.tell()):
         if isinstance(part, Table):
             if part.title:

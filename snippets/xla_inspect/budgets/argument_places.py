@@ -67,12 +67,7 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
 
 
 def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield each array of an argument whose memory no result reuses: a sentence, and the name to ask `why` about.
-
-    Args:
-        capture: The program.
-        parameters: The argument's arrays.
-    """
+    """Yield each array of an argument whose memory no result reuses: a sentence, and the name to ask `why` about."""
     # Donation is only permission to reuse memory; the module's aliases list the donations that XLA actually used.
     reused_numbers = {*capture.module.aliases.values()}
     for parameter in parameters:
@@ -82,12 +77,7 @@ def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterato
 
 
 def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield each whole copy of an argument's array or of a result of its size: a sentence, and the copy's name.
-
-    Args:
-        capture: The program.
-        parameters: The argument's arrays.
-    """
+    """Yield each whole copy of an argument's array or of a result of its size: a sentence, and the copy's name."""
     names = {parameter.op_name or parameter.name for parameter in parameters}
     sizes = {parameter.shape.bytes for parameter in parameters}
     for copy in list_copies(capture):

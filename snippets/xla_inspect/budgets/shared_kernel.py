@@ -23,11 +23,7 @@ __tracebackhide__ = True
 
 
 class SharedKernel:
-    """A search for the kernels that compute parts of one program, such as a scope, a function or a line.
-
-    Args:
-        capture: The program.
-    """
+    """A search for the kernels that compute parts of one program, such as a scope, a function or a line."""
 
     def __init__(self, capture: Capture) -> None:
         """Prepare the search."""

@@ -62,11 +62,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield a problem for each conflict between the requirements and the versions of installed packages.
-
-    Args:
-        installed: The installed version of each package.
-    """
+    """Yield a problem for each conflict between the requirements and the versions of installed packages."""
     for package in CHECKED:
         if not find_version(package):
             continue
@@ -117,11 +113,7 @@ def admits(bounds: str, version: str) -> bool:
 
 
 def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield a problem for each environment variable that prevents or slows down compilations.
-
-    Args:
-        environment: The environment variables.
-    """
+    """Yield a problem for each environment variable that prevents or slows down compilations."""
     platforms = environment.get("JAX_PLATFORMS", "")
     # An empty variable leaves the choice of the platform to JAX, which always includes the CPU.
     if platforms and "cpu" not in platforms.split(","):

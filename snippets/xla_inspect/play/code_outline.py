@@ -95,11 +95,7 @@ def _list_programs(tree: ast.Module) -> dict[str, int]:
 
 
 class _Values(dict[str, Any]):
-    """The values of a module's simple assignments by name; each is evaluated at its first use.
-
-    Args:
-        tree: The syntax tree of the module.
-    """
+    """The values of a module's simple assignments by name; each is evaluated at its first use."""
 
     def __init__(self, tree: ast.Module) -> None:
         super().__init__({_MAKE: _make})

@@ -27,9 +27,6 @@ JOBS = 100
 class Compiler:
     """A worker process that runs one job at a time, and is restarted if it ends and after 100 jobs.
 
-    Args:
-        start: The function that starts the process.
-
     Attributes:
         process: The current process.
     """

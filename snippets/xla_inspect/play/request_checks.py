@@ -19,12 +19,7 @@ _OPTIONS = {"donate": list, "static": list, "grad": bool, "vmap": int, "mesh": s
 
 
 class RefusedError(Exception):
-    """An error for a request that the server refuses.
-
-    Args:
-        status: The HTTP status code.
-        message: The reason, in a sentence.
-    """
+    """An error for a request that the server refuses."""
 
     def __init__(self, status: int, message: str) -> None:
         """Store the status and the message."""

@@ -48,10 +48,6 @@ def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
     """Return a row per equation, in order, and a last row for the instructions without an equation.
 
     Equations and instructions are matched by the primitive's name and the Python line in an instruction's metadata.
-
-    Args:
-        capture: The capture of a program for one target.
-        equations: The equations of the program's jaxpr.
     """
     places = [place for text, place in read_jaxpr_lines(capture.jaxpr_locations) if _EQUATION.match(text)]
     names: dict[tuple[str, Place], list[str]] = {}

@@ -97,11 +97,7 @@ def across(captures: Captures, view: Callable[[Capture], object], header: str) -
 
 
 def entries(captures: Captures) -> CellMarkdown:
-    """Return each target's ENTRY computation without metadata, or the reason why the target is missing.
-
-    Args:
-        captures: The captures of one program.
-    """
+    """Return each target's ENTRY computation without metadata, or the reason why the target is missing."""
     parts = [
         markdown.fence(f"// {title(name)}\n{print_computation(capture.module.entry, CLUTTER)}", "hlo")
         for name, capture in captures.items()

@@ -61,12 +61,7 @@ def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
 
 
 def choose_span(releases: Sequence[str], first: str, last: str) -> tuple[str, ...]:
-    """Return the releases from one to another, inclusive.
-
-    Args:
-        releases: All releases, oldest first.
-        first: The first release.
-        last: The last release.
+    """Return those of all releases, oldest first, that are from one to another, inclusive.
 
     Raises:
         ReleaseError: One of the two is not a release, or the first is not older than the last.

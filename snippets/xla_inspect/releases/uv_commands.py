@@ -47,10 +47,6 @@ def find_uv() -> str:
 def run_uv(arguments: Sequence[str], *, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run uv in a folder without a project, because a project's pins would affect the installation.
 
-    Args:
-        arguments: The words after `uv`.
-        check: Whether an exit status other than 0 is an error.
-
     Raises:
         ReleaseError: uv is not installed, or it failed and `check` is set.
     """

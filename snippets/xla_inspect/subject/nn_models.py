@@ -29,11 +29,6 @@ def as_function(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
     """Return the function that a model computes and its arguments, parameters first, or None for other objects.
 
     Parameters that a model would initialize are not computed; only their shapes are.
-
-    Args:
-        model: Any object.
-        args: The positional arguments of its call.
-        kwargs: The keyword arguments of its call.
     """
     for find in (_flax_linen, _flax_nnx, _haiku, _equinox):
         if call := find(model, args, kwargs):

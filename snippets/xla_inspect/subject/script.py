@@ -205,12 +205,7 @@ def _watched(watch: Watch) -> Iterator[None]:
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """An import hook that calls a function after a module has been imported.
-
-    Args:
-        name: The module's name.
-        call: The function.
-    """
+    """An import hook that calls a function after a module has been imported."""
 
     def __init__(self, name: str, call: Callable[[], None]) -> None:
         """Store the name and the function."""

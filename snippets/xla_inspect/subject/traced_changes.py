@@ -83,9 +83,6 @@ def accumulate(parts: int) -> Iterator[None]:
     The parts run one after the other, in a scan. The batch is the common leading dimension of the arguments that are
     not differentiated, and the loss has to be a mean over it.
 
-    Args:
-        parts: The number of parts.
-
     Raises:
         InspectError: The arguments have no such dimension that the number divides, or nothing is differentiated.
     """

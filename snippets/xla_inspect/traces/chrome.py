@@ -29,10 +29,6 @@ _KEY = "traceEvents"
 def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the events with a duration in a trace, and store the names of processes and threads in the source.
 
-    Args:
-        source: The trace.
-        detailed: Whether to include all fields of the events.
-
     Raises:
         InspectError: The file is not such a trace.
         EOFError: The file is cut off.
@@ -137,11 +133,7 @@ def _read_list(scanner: _Scanner, *, may_end: bool) -> Iterator[dict[str, Any]]:
 
 
 class _Scanner:
-    """Scanner of JSON values in a text that is read in chunks.
-
-    Args:
-        file: The open text file.
-    """
+    """Scanner of JSON values in a text that is read in chunks."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file

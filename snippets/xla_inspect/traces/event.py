@@ -76,10 +76,7 @@ class Source:
         return self.form != "Nsight summary"
 
     def events(self, *, detailed: bool = False) -> Iterator[Event]:
-        """Yield the events in the order of the file.
-
-        Args:
-            detailed: Whether to include the details of events.
+        """Yield the events in the order of the file, with their details only on request.
 
         Raises:
             InspectError: The file is damaged, cut off or in another format.
@@ -124,12 +121,7 @@ class Source:
 
 
 def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the instruction and the module of an event, or an empty string for each that is unknown.
-
-    Args:
-        name: The name of the event.
-        details: Further fields of the event.
-    """
+    """Return the instruction and the module of an event, or an empty string for each that is unknown."""
     op, module = str(details.get("hlo_op") or ""), str(details.get("hlo_module") or "")
     if not op:
         # The name or a long name may be the text of the whole instruction, which begins with its own name.

@@ -44,10 +44,6 @@ def find_columns(row: Sequence[str]) -> dict[str, tuple[int, float]]:
 def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the kernels and copies of a table, or its sums; other lines around the tables are skipped.
 
-    Args:
-        source: The file with the table.
-        detailed: Whether to include the other columns in the events.
-
     Raises:
         InspectError: A line is longer than any line of such a table.
     """

@@ -89,10 +89,6 @@ def read_programs(data: memoryview) -> Iterator[tuple[str, str, memoryview]]:
 def read_events(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
     """Yield the events of a profile, and store the names of its planes and lines in the source.
 
-    Args:
-        source: The profile.
-        detailed: Whether to include all fields of the events.
-
     Raises:
         InspectError: The file is not such a profile.
         EOFError: The file is cut off.
@@ -210,12 +206,7 @@ def _read_line(data: memoryview) -> tuple[int, str]:
 
 
 class _Reader:
-    """A reader of a plane's events that reads the shared properties of similar events only once.
-
-    Args:
-        plane: The plane.
-        detailed: Whether to read all fields of each event.
-    """
+    """A reader of a plane's events that reads the shared properties of similar events only once."""
 
     def __init__(self, plane: _Plane, *, detailed: bool) -> None:
         self._plane = plane

@@ -29,9 +29,6 @@ _CALLED = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|missing|got)")
 class Submission:
     """The reader's file, executed.
 
-    Args:
-        exercise: The exercise.
-
     Raises:
         Exception: Whatever the file raises.
     """
@@ -138,12 +135,7 @@ def _execute(file: Path, name: str) -> ModuleType:
 
 
 def describe_exception(error: BaseException, file: Path) -> Remark:
-    """Return a remark with an exception's message and the last line of the reader's file in its traceback.
-
-    Args:
-        error: The exception.
-        file: The reader's file.
-    """
+    """Return a remark with an exception's message and the last line of the reader's file in its traceback."""
     if isinstance(error, SyntaxError) and error.filename == str(file):
         text = (error.text or "").rstrip("\n")
         pointer = " " * max((error.offset or 1) - 1, 0) + "^"

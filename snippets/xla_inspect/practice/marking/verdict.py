@@ -87,11 +87,7 @@ def cut(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 class WrongError(Exception):
-    """An error in the reader's code after which nothing more can be checked.
-
-    Args:
-        remark: The description of the error.
-    """
+    """An error in the reader's code after which nothing more can be checked."""
 
     def __init__(self, remark: Remark) -> None:
         """Store the remark."""

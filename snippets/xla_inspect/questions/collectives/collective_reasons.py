@@ -71,13 +71,7 @@ _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
 
 
 class Reasons:
-    """The reasons for the collectives of one program.
-
-    Args:
-        capture: The capture.
-        mesh: The mesh that names the axes, or None if no mesh is known.
-        flow: The data flow of the capture's optimized module.
-    """
+    """The reasons for the collectives of one program."""
 
     def __init__(self, capture: Capture, mesh: Mesh | None, flow: ValueFlow) -> None:
         """Index the module from before the partitioner."""

@@ -88,10 +88,6 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
 
     The result is None for a program on one device, without the unoptimized module, or if the numbers of its arguments
     or results differ between the two modules.
-
-    Args:
-        capture: The capture.
-        mesh: The mesh that names the axes, or None.
     """
     # Replication shows only in the comparison of the global shapes with those of one device.
     if not (capture.after and capture.before) or capture.module.num_partitions == 1:

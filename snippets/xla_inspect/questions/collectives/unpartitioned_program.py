@@ -28,12 +28,7 @@ _ESCAPED = re.compile(r"\\(['\"])")
 
 
 class WrittenProgram:
-    """The module before optimization, with its instructions indexed by primitive and line, and its collectives.
-
-    Args:
-        capture: The capture.
-        mesh: The mesh that names the axes, or None if no mesh is known.
-    """
+    """The module before optimization, with its instructions indexed by primitive and line, and its collectives."""
 
     def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
         """Index the module's instructions by name and line."""

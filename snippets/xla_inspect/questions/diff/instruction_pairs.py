@@ -32,11 +32,6 @@ def pair_instructions(change: ModuleChange, first: Capture, second: Capture) -> 
 
     An instruction that only has a different operand, because that one was added or removed, is omitted if there are
     other differences.
-
-    Args:
-        change: The difference of the modules.
-        first: The capture of the first module.
-        second: The capture of the second module.
     """
     additions = [*change.added]
     pairs: list[tuple[Instruction | None, Instruction | None]] = []

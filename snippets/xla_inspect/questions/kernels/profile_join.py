@@ -38,11 +38,7 @@ UNMEASURED = "no event of {} belongs to {}, so the times of its launches are not
 
 
 class Names:
-    """An index of a program's launches by the names that a profile may use for them.
-
-    Args:
-        capture: The capture.
-    """
+    """An index of a program's launches by the names that a profile may use for them."""
 
     def __init__(self, capture: Capture) -> None:
         """Index the launches by name and by symbol."""

@@ -114,28 +114,14 @@ class DumpContents(Answer):
 def list_dump(
     title: str, modules: Sequence[DumpedModule], left_out: Mapping[str, str], command_words: str
 ) -> DumpTable:
-    """Return the table of a dump's modules.
-
-    Args:
-        title: The name of the dump.
-        modules: Its modules.
-        left_out: The files that are not part of the dump, each with the reason.
-        command_words: The dump, as on the command line.
-    """
+    """Return the table of a dump's modules."""
     return DumpTable(title, command_words, tuple(map(_describe, modules)), left_out)
 
 
 def describe_dump(
     module: DumpedModule, capture: Capture, left_out: Mapping[str, str], command_words: str
 ) -> DumpContents:
-    """Return the answer about one module: the kinds of information that its files have and lack.
-
-    Args:
-        module: The module.
-        capture: The capture that was read from the files.
-        left_out: The files that are not part of the dump, each with the reason.
-        command_words: The dump and the module, as on the command line.
-    """
+    """Return the answer about one module: the kinds of information that its files have and lack."""
     # An incomplete part is listed with its reason instead.
     names = [field.name for field in fields(capture) if field.name not in capture.missing]
     there = [name for field, name in NAMES.items() if field in names and getattr(capture, field)]

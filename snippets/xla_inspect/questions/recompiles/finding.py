@@ -61,13 +61,7 @@ class Recompiles(Answer):
 
 
 def explain_recompiles(run: ScriptRun, at_most: int | None = None, *, is_timed: bool = True) -> Recompiles:
-    """Return the functions that JAX traced and compiled in a recorded run of a script, and the causes of repeats.
-
-    Args:
-        run: The run of the script.
-        at_most: The number of compilations allowed for a function, or None.
-        is_timed: Whether the answer contains times.
-    """
+    """Return the functions that JAX traced and compiled in a recorded run of a script, and the causes of repeats."""
     if not is_timed:
         # Times differ between runs, so they are removed before they determine the order of the functions.
         run = replace(run, seconds=0.0, compilations=tuple(map(_forget_times, run.compilations)))

@@ -96,14 +96,7 @@ class ModuleRepeats(Answer):
 def find_repeats(
     title: str, modules: Sequence[DumpedModule], command_words: str, at_most: int | None = None
 ) -> ModuleRepeats:
-    """Return the functions with several modules in one folder of a dump, and how the modules' arguments differ.
-
-    Args:
-        title: The name of the dump.
-        modules: Its modules.
-        command_words: The dump, as on the command line.
-        at_most: The number of compilations allowed for a function, or None.
-    """
+    """Return the functions with several modules in one folder of a dump, and how the modules' arguments differ."""
     groups: dict[tuple[str, str], list[DumpedModule]] = defaultdict(list)
     for module in modules:
         # Modules in different folders come from different runs, so they are not repeats of each other.

@@ -130,13 +130,7 @@ KINDS, LARGEST = 6, 3
 
 
 def summarize(program: str, captures: Sequence[Capture], command_words: str) -> Summary:
-    """Return the comparison of a program's captures.
-
-    Args:
-        program: The name of the program.
-        captures: One capture for each target.
-        command_words: The subject and options, as on the command line.
-    """
+    """Return the comparison of a program's captures, of which there is one for each target."""
     steps = [None if capture.error else time_program(capture) for capture in captures]
     return Summary(
         program,

@@ -53,13 +53,7 @@ def describe_value(
 
 
 def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction | None) -> str:
-    """Return the name of a line's last instruction if a pass removed it and no heavier work is left, else "".
-
-    Args:
-        evidence: The capture.
-        selection: The part of the program in the question.
-        last: The last computing instruction of the line, or None.
-    """
+    """Return the name of a line's last instruction if a pass removed it and no heavier work is left, else ""."""
     if last is None:
         return ""
     # The instructions of a selection are those that the optimized module still has.

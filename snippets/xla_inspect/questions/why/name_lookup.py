@@ -155,11 +155,7 @@ class Selector:
         return Selection(what, instructions, tuple(removed_instructions), lines=tuple(sorted(places)))
 
     def list_imported(self, places: Collection[tuple[str, int]]) -> tuple[Instruction, ...]:
-        """Return the unoptimized module's instructions from some lines, without parameters and constants, in its order.
-
-        Args:
-            places: The lines, each a file and a number.
-        """
+        """Return the unoptimized module's instructions from lines, without parameters and constants, in its order."""
         imported = []
         for instruction in self.histories.states[0].numbers:
             frames = self.capture.frames.get(instruction.stack_frame or 0, ())

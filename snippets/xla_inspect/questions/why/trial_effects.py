@@ -149,14 +149,7 @@ class Effect:
         return 2, total
 
     def compare(self, before: Capture, after: Capture, kind: str, change: str) -> WhyTrial:
-        """Return the outcome of a change, by counting the subject before and after it.
-
-        Args:
-            before: The capture of the unchanged program.
-            after: The capture of the changed program.
-            kind: The kind of change.
-            change: A description of the change.
-        """
+        """Return the outcome of a change, by counting the subject before and after it."""
         if after.error:
             return WhyTrial(kind, change, "failed", "", name_failure(after))
         # These changes alter the sizes of values, so the moved value has another shape.

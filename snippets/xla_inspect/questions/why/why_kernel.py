@@ -27,14 +27,7 @@ _MOST = 12
 
 
 def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: Instruction) -> Finding:
-    """Return the explanation why two instructions are in one kernel: the pass that fused them.
-
-    Args:
-        evidence: The capture.
-        launch: The kernel that computes both.
-        one: The first instruction.
-        other: The second instruction.
-    """
+    """Return the explanation why two instructions are in one kernel: the pass that fused them."""
     place = evidence.histories.find_union(one, other)
     fusions = [
         step
@@ -65,12 +58,7 @@ def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: I
 
 
 def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
-    """Return the explanation of a kernel: its form, the pass that created it, and the compiler's messages.
-
-    Args:
-        evidence: The capture.
-        launch: The kernel.
-    """
+    """Return the explanation of a kernel: its form, the pass that created it, and the compiler's messages."""
     hero = evidence.kernels.hero(launch)
     # The first step of an instruction is its creation.
     first = evidence.steps(launch.instruction)[0]

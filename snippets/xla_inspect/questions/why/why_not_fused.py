@@ -102,14 +102,7 @@ def _write(  # noqa: PLR0913, PLR0917 - the parts of a finding
 
 
 def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[str, str]) -> _Cause:
-    """Return the reason why a kernel is not fused with a reader of its result.
-
-    Args:
-        evidence: The capture.
-        first: The kernel.
-        second: The kernel that reads its result.
-        names: The names of the two in the sentence.
-    """
+    """Return the reason why a kernel is not fused with a reader of its result."""
     kernels = evidence.kernels
     first_parts, second_parts = kernels.parts(first), kernels.parts(second)
     attempts = evidence.attempts.between((*first_parts, first.instruction), (*second_parts, second.instruction))

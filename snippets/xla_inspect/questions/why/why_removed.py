@@ -18,12 +18,7 @@ _DEPTH, _STEPS, _LONG = 2, 6, 24
 
 
 def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return the explanation of a removed instruction: the pass that removed or rewrote it, its rule, the replacement.
-
-    Args:
-        evidence: The capture.
-        instruction: An instruction that the optimized module no longer has.
-    """
+    """Explain a removed instruction: return the pass that removed or rewrote it, its rule, and the replacement."""
     removal = evidence.steps(instruction)[-1]
     number, place = evidence.histories.locate(instruction)
     names = {

@@ -68,10 +68,6 @@ def read_asset(name: str) -> str:
 
 
 def join_scripts(names: Iterable[str]) -> str:
-    """Join scripts into one text, without blank lines and comment lines.
-
-    Args:
-        names: The names of the scripts, in load order.
-    """
+    """Join scripts, named in load order, into one text without blank lines and comment lines."""
     lines = (line for name in names for line in read_asset(name).splitlines())
     return "".join(f"{line}\n" for line in lines if line.strip() and not line.lstrip().startswith("//"))
