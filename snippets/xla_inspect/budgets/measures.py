@@ -137,10 +137,6 @@ def _tell_copies(causes: Causes, measured: Measured) -> Iterator[str]:
     return causes.tell_copies(measured.copies)
 
 
-def _tell_exchanges(causes: Causes, measured: Measured) -> Iterator[str]:
-    return causes.tell_exchanges(measured.exchanges)
-
-
 def _tell_constants(_: Causes, measured: Measured) -> Iterator[str]:
     for constant in measured.capture.constants[:4]:
         sizes = ",".join(map(str, constant.shape))
@@ -221,7 +217,7 @@ MEASURES: Mapping[str, Measure] = {
     "exchanged": Measure(
         "bytes",
         lambda of: sum(exchange.total_bytes for exchange in of.exchanges),
-        _tell_exchanges,
+        lambda causes, of: causes.tell_exchanges(of.exchanges),
         "collectives",
         "operand bytes of each device's collectives in a step",
     ),

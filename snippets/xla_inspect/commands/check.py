@@ -9,15 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from xla_inspect.budgets import (
-    BudgetReport,
-    Checked,
-    Record,
-    check_budget,
-    read_budgets,
-    read_records,
-    write_records,
-)
+from xla_inspect.budgets import BudgetReport, Checked, Record, check_budget, read_budgets, read_records, write_records
 from xla_inspect.commands import child_process, command_list, question
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import Request

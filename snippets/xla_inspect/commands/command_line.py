@@ -14,14 +14,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from xla_inspect.commands.command_list import (
-    APART,
-    BAD_INPUT,
-    EXITS,
-    GROUPS,
-    MISSING,
-    list_questions,
-)
+from xla_inspect.commands.command_list import APART, BAD_INPUT, EXITS, GROUPS, MISSING, list_questions
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.questions import QUESTIONS, load_part
 from xla_inspect.spelling import list_nearest, suggest_name

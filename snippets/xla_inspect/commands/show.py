@@ -158,17 +158,13 @@ def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -
     missing = (
         (options.passes and not capture.passes)
         or (options.reasons and not capture.log)
-        or (options.machine and not _has_machine(capture))
+        or (options.machine and not capture.low_level and not _has_machine_code(capture))
     )
     if subject.saved and missing:
         message = f"{subject.name} was saved without these contents; save a new capture of the function itself"
         raise InspectError(message)
     # The saved capture contains all call chains, so that any package's lines can be shown later.
     return capture.own
-
-
-def _has_machine(capture: Capture) -> bool:
-    return bool(capture.low_level) or _has_machine_code(capture)
 
 
 def _keep_kernel(capture: Capture, name: str) -> Capture:

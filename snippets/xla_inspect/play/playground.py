@@ -24,7 +24,7 @@ from xla_inspect.subject import find_root
 from xla_inspect.targets import TARGETS, USUAL, available, find_target, find_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 EDIT = "edit.py"
 """The file name of code that does not come from a file."""
@@ -65,7 +65,8 @@ def serve(subject: str, limits: Limits, port: int | None, out: TextIO, *, is_ope
     # The place must be known before the pool starts, because its processes import from these folders.
     place = find_place(subject, content["file"])
     wait = await_signal()
-    with closing(ProcessPool(limits, place, list_kinds(start["targets"]))) as pool:
+    kinds = sorted({find_target(target).kind for target in start["targets"]})
+    with closing(ProcessPool(limits, place, kinds)) as pool:
         server = listen(port, pool, start)
         with server:
             # The main thread stays free to wait for signals, which Python delivers only there.
@@ -102,11 +103,6 @@ def await_signal() -> Callable[[], None]:
             time.sleep(0.1)
 
     return wait
-
-
-def list_kinds(targets: Iterable[str]) -> list[str]:
-    """Return the distinct kinds of the targets, sorted."""
-    return sorted({find_target(target).kind for target in targets})
 
 
 def read_file(subject: str) -> dict[str, Any]:

@@ -94,7 +94,8 @@ class Equations:
 
     def rows(self) -> list[tuple[int, str, str, str, str]]:
         """Return a row per equation: its number, primitive, operands, results, and the shapes of the results."""
-        self._number_results()
+        for number, equation in enumerate(self, start=1):
+            self._names.update(dict.fromkeys(equation.outvars, f"r{number}"))
         return [
             (
                 number,
@@ -128,11 +129,6 @@ class Equations:
             else:
                 live.update(atom for atom in equation.invars if not hasattr(atom, "val"))
         return dead
-
-    def _number_results(self) -> None:
-        for number, equation in enumerate(self, start=1):
-            for variable in equation.outvars:
-                self._names[variable] = f"r{number}"
 
 
 def explain(primitive: str) -> str:

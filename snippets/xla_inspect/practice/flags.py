@@ -72,17 +72,12 @@ def check() -> None:
     if complaint := _find_complaint(witness.stderr.decode(errors="replace")):
         raise InspectError(complaint)
     # Once a backend has started, this process's options differ from the witness's if the variable was set later.
-    if witness.returncode == 0 and jax_private.backends_started() and witness.stdout != read_now():
+    if witness.returncode == 0 and jax_private.backends_started() and witness.stdout != jax_private.read_options():
         message = (
             f"{VARIABLE} was set too late: XLA read it when JAX started, and does not read it again. "
             "Set it before Python starts; in a notebook restart the kernel, and set os.environ before JAX is imported"
         )
         raise InspectError(message)
-
-
-def read_now() -> bytes:
-    """Return the serialized options that XLA has read from this process's environment; later they cannot change."""
-    return jax_private.read_options()
 
 
 def _names_file() -> bool:

@@ -173,11 +173,12 @@ def exercise(key: str) -> None:
         raise InspectError(message)
     remarks = [read_remark(remark) for remark in marked["remarks"]]
     where = f"snippets/practice/{task.phase}/{task.name}.py"
+    effort = f"About {plural(task.minutes, 'minute')}, level {task.level} of {LEVELS}."
     parts = [
         f"### {task.title.rstrip('.')} {{ #{anchor(task)} }}",
         task.task,
         markdown.fence(starter(task), "python", title=where),
-        f"{tell_effort(task)} Mark your solution with `{check_line(task.key)}`.",
+        f"{effort} Mark your solution with `{check_line(task.key)}`.",
         *(
             markdown.fold(f"{number} hint", hint, kind="question")
             for number, hint in zip(ORDINALS, task.hints, strict=True)
@@ -185,11 +186,6 @@ def exercise(key: str) -> None:
         markdown.fold("A solution, and what the check finds in it", tell_solution(task, remarks), kind="question"),
     ]
     display(CellMarkdown("\n\n".join(parts)))  # type: ignore[no-untyped-call]  # IPython's
-
-
-def tell_effort(exercise: Exercise) -> str:
-    """Return a sentence with the duration and the difficulty of an exercise."""
-    return f"About {plural(exercise.minutes, 'minute')}, level {exercise.level} of {LEVELS}."
 
 
 def anchor(exercise: Exercise) -> str:

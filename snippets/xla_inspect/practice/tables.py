@@ -22,7 +22,6 @@ from xla_inspect.report import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Instruction, Module
 
@@ -64,13 +63,10 @@ def describe_kernels(capture: Capture) -> list[tuple[str, str, str]]:
             kind = f"{fusion.kind} {fusion.custom_kind or ''}".strip()
             rows.append((launch.name, kind, describe_opcodes(fusion.opcodes)))
         else:
-            rows.append((launch.name, "no fusion", _name_work(launch)))
+            # A call of a library also has the name of the function that it calls.
+            names = filter(None, (launch.instruction.opcode, launch.instruction.custom_call_target))
+            rows.append((launch.name, "no fusion", " ".join(names)))
     return rows
-
-
-def _name_work(launch: Launch) -> str:
-    """Return the opcode of a launch that is no fusion, and the library function that it calls."""
-    return " ".join(filter(None, (launch.instruction.opcode, launch.instruction.custom_call_target)))
 
 
 def describe_opcodes(opcodes: Iterable[str]) -> str:

@@ -15,14 +15,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.releases.environment_store import (
-    DESCRIPTION,
-    PATIENCE,
-    USED,
-    evict_environments,
-    find_store,
-    held,
-)
+from xla_inspect.releases.environment_store import DESCRIPTION, PATIENCE, USED, evict_environments, find_store, held
 from xla_inspect.releases.interpreters import Interpreter, list_interpreters
 from xla_inspect.releases.release_requirements import find_obstacle
 from xla_inspect.releases.uv_commands import FULL, OFFLINE, ReleaseError, find_uv, run_uv, shorten_refusal

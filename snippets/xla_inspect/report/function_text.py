@@ -13,7 +13,7 @@ from xla_inspect.captured import Capture
 from xla_inspect.folders import find_project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -88,14 +88,9 @@ def _reach(name: str, functions: dict[str, _Function], known_names: set[str]) ->
         current = pending.pop()
         if current not in visited:
             visited.add(current)
-            pending.extend(_list_used(functions[current], functions))
+            used = (node.id for node in ast.walk(functions[current]) if isinstance(node, ast.Name))
+            pending.extend(name for name in used if name in functions)
     return visited
-
-
-def _list_used(part: _Function, functions: dict[str, _Function]) -> Iterator[str]:
-    for node in ast.walk(part):
-        if isinstance(node, ast.Name) and node.id in functions:
-            yield node.id
 
 
 def _first_line(part: _Function) -> int:

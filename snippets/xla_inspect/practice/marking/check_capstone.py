@@ -170,10 +170,16 @@ def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterato
     """
     exponentials = check_helpers.find_all(after.module, "exponential")
     apart = [instruction for instruction in exponentials if not _has_matmul(after.module, instruction)]
-    matmuls = [instruction for instruction in check_helpers.find_all(after.module, "dot") if _is_turned(instruction)]
+    matmuls = [
+        matmul
+        for matmul in check_helpers.find_all(after.module, "dot")
+        if matmul.attributes.get("lhs_contracting_dims") == "{0}"
+    ]
+    # YNNPACK fuses matmuls with reductions. If the compiler has this library, the slow program uses it too.
+    can_fuse = "ynn_fusion" in before.after
     lines = [*check_helpers.lines(matmuls), *check_helpers.place_lines(apart)]
     yield judge(
-        not matmuls and not (apart and _fuses_matmuls(before)),
+        not matmuls and not (apart and can_fuse),
         "transposition: no matmul reads a transposed operand, and the exponentials are fused with the matmul"
         if not apart
         else "transposition: no matmul reads a transposed operand",
@@ -185,17 +191,8 @@ def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterato
     )
 
 
-def _is_turned(matmul: Instruction) -> bool:
-    return matmul.attributes.get("lhs_contracting_dims") == "{0}"
-
-
 def _has_matmul(module: Module, instruction: Instruction) -> bool:
     return any(inner.opcode == "dot" for inner in module.computation(instruction.computation))
-
-
-def _fuses_matmuls(slow: Capture) -> bool:
-    """Return whether the slow program was compiled with a library that fuses matmuls with reductions (YNNPACK)."""
-    return "ynn_fusion" in slow.after
 
 
 def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Iterator[Remark]:

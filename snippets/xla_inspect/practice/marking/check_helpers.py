@@ -83,11 +83,6 @@ def random(*shape: int, seed: int = 0, scale: float = 1.0) -> Any:  # noqa: ANN4
     return (np.random.default_rng(seed).normal(size=shape) * scale).astype(np.float32)
 
 
-def random_places(*shape: int, seed: int, below: int) -> Any:  # noqa: ANN401 - NumPy's array, of int32
-    """Return an int32 array of random integers, at least 0 and less than `below`, from a seed."""
-    return np.random.default_rng(seed).integers(0, below, shape).astype(np.int32)
-
-
 def shapes(*arguments: Any) -> Any:  # noqa: ANN401 - any pytrees
     """Return a tuple of the arguments, with each array replaced by its shape and dtype."""
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(np.shape(leaf), np.asarray(leaf).dtype), arguments)

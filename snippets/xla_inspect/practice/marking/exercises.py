@@ -172,7 +172,7 @@ class Exercise:
         for name, node in self._bound.items():
             if isinstance(node, ast.FunctionDef):
                 open_places += [Place(name, line.lineno) for line in _reached(node.body) if _is_missing(line)]
-            elif _is_none(node.value):
+            elif isinstance(node.value, ast.Constant) and node.value.value is None:
                 open_places.append(Place(name, node.lineno))
         return tuple(open_places)
 
@@ -231,10 +231,6 @@ def _is_missing(node: ast.stmt) -> bool:
     raised = node.exc if isinstance(node, ast.Raise) else None
     raised = raised.func if isinstance(raised, ast.Call) else raised
     return isinstance(raised, ast.Name) and raised.id == NotImplementedError.__name__
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:

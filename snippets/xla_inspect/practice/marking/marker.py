@@ -11,14 +11,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.plural import plural
 from xla_inspect.practice.command import USAGE
 from xla_inspect.practice.marking import hints
-from xla_inspect.practice.marking.exercises import (
-    ALL,
-    MARK,
-    check_line,
-    find_exercises,
-    name_file,
-    option_line,
-)
+from xla_inspect.practice.marking.exercises import ALL, MARK, check_line, find_exercises, name_file, option_line
 from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.practice.marking.submission import describe_exception

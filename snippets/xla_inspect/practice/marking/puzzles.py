@@ -230,7 +230,7 @@ def list_inputs(
         arrays = [
             check_helpers.random(*leaf.shape, seed=100 * seed + at, scale=scale) + np.float32(mean)
             if leaf.dtype == "float32"
-            else check_helpers.random_places(*leaf.shape, seed=seed, below=rows)
+            else np.random.default_rng(seed).integers(0, rows, leaf.shape).astype(np.int32)
             if row is None
             else np.full(leaf.shape, row, np.int32)
             for at, (leaf, mean) in enumerate(zip(leaves, means or (0,) * len(leaves), strict=True))

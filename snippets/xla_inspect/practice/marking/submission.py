@@ -143,7 +143,8 @@ def describe_exception(error: BaseException, file: Path) -> Remark:
         return Remark(
             good=False, text=f"{name_file(file)}:{error.lineno or 1}: Python cannot read this: {error.msg}", lines=lines
         )
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is(frame.filename, file)]
+    names = {str(file), str(file.absolute())}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in names]
     message = _shorten(str(error))
     kind = type(error).__name__
     if not frames:
@@ -165,10 +166,6 @@ def _find_called(message: str, file: Path) -> str:
     lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
     # A call with wrong arguments fails before it enters the function, so the traceback has no line of the file.
     return next((f":{at}" for at, text in lines if match and re.match(rf"(?:async )?def {match[1]}\b", text)), "")
-
-
-def _is(filename: str, file: Path) -> bool:
-    return filename in {str(file), str(file.absolute())}
 
 
 def _shorten(message: str) -> str:

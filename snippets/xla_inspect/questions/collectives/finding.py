@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,16 +24,9 @@ from xla_inspect.analysis import (
 )
 from xla_inspect.analysis.estimates import time_program
 from xla_inspect.answers import Answer, LineTotal, explain_times, sum_scopes
-from xla_inspect.questions.collectives.collective import (
-    Exchange,
-    Meanwhile,
-    Place,
-)
+from xla_inspect.questions.collectives.collective import Exchange, Meanwhile, Place
 from xla_inspect.questions.collectives.collective_reasons import MOVERS, Reasons, list_carried
-from xla_inspect.questions.collectives.replication import (
-    Replication,
-    find_replication,
-)
+from xla_inspect.questions.collectives.replication import Replication, find_replication
 from xla_inspect.questions.collectives.shardings import explain_constraints
 from xla_inspect.questions.collectives.unpartitioned_program import name_primitive
 
@@ -212,10 +206,7 @@ class _Finding:
 
     def _count_along(self, axes: Sequence[str]) -> int:
         sizes = dict(self.mesh.axes) if self.mesh else {}
-        total = 1
-        for axis in axes:
-            total *= sizes[axis]
-        return total
+        return math.prod(sizes[axis] for axis in axes)
 
     def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
         """Return the lines of a collective, and a phrase for the instructions they come from if its own has none."""

@@ -175,7 +175,6 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
 def _change(amount: Amount) -> str:
     """Return both numbers as text, `3 -> 5`, or their difference if rounding makes them look equal."""
     before, after = amount.show(amount.left), amount.show(amount.right)
-    # Rounding may make two different numbers look equal.
     return f"{before} -> {after}" if before != after else amount.change
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import (
-    HBM,
-    close_brackets,
-)
+from xla_inspect.analysis import HBM, close_brackets
 from xla_inspect.answers import Hint, Table, say_time, show_time, suggest, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.memory.finding import ROLES, MemoryRow, MemoryTrial, MemoryUse

@@ -11,7 +11,7 @@ from xla_inspect.questions.recompiles.traced_calls import OwnOperations, TracedF
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xla_inspect.analysis import Compilation, ScriptRun
+    from xla_inspect.analysis import ScriptRun
     from xla_inspect.answers import Part
 
 
@@ -64,10 +64,10 @@ def explain_recompiles(run: ScriptRun, at_most: int | None = None, *, is_timed: 
     """Return the functions that JAX traced and compiled in a recorded run of a script, and the causes of repeats."""
     if not is_timed:
         # Times differ between runs, so they are removed before they determine the order of the functions.
-        run = replace(run, seconds=0.0, compilations=tuple(map(_forget_times, run.compilations)))
+        compilations = [
+            replace(compilation, tracing_seconds=0.0, lowering_seconds=0.0, compiling_seconds=0.0)
+            for compilation in run.compilations
+        ]
+        run = replace(run, seconds=0.0, compilations=tuple(compilations))
     functions, own = read_calls(run.compilations)
     return Recompiles(run.script, run.seconds, functions, own, at_most)
-
-
-def _forget_times(compilation: Compilation) -> Compilation:
-    return replace(compilation, tracing_seconds=0.0, lowering_seconds=0.0, compiling_seconds=0.0)

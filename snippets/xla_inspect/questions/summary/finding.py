@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import Stage, model_launches, name_failure, show_place
 from xla_inspect.analysis.estimates import Estimate, time_program
 from xla_inspect.answers import Answer, LineTotal, explain_times, sum_scopes
-from xla_inspect.questions.collectives import (
-    Replication,
-    find_exchanges,
-)
+from xla_inspect.questions.collectives import Replication, find_exchanges
 from xla_inspect.questions.kernels import find_scope
 from xla_inspect.questions.memory import ON_THE_WAY, ROLES, explain_memory
 

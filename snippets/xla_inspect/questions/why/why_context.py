@@ -178,7 +178,7 @@ class Evidence:
         is_left = instruction in self.histories.states[-1].numbers
         inputs, readers = self._find_neighbours(scheduled, holder) if is_left else ((), ())
         # A fusion is created late, so the history of its main instruction tells more.
-        hero = self._find_followed(instruction)
+        hero = self.kernels.hero(holder) if holder and is_fusion(instruction) else instruction
         return WhyPart(
             name=instruction.name,
             opcode=" ".join(filter(None, (instruction.opcode, instruction.fusion_kind))),
@@ -196,13 +196,6 @@ class Evidence:
             steps=tuple(map(read_step, self.histories.tell_way(hero))),
             is_left=is_left,
         )
-
-    def _find_followed(self, instruction: Instruction) -> Instruction:
-        """Return the instruction whose history is shown: the main one of a fusion, or the instruction itself."""
-        holder = self.kernels.holder(instruction)
-        if holder is not None and is_fusion(instruction):
-            return self.kernels.hero(holder)
-        return instruction
 
     def _find_neighbours(
         self, instruction: Instruction, holder: Launch | None
