@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.budgets.assertion_log import AssertionLog
 from xla_inspect.budgets.compiled_program import CompiledProgram
 from xla_inspect.budgets.measured_number import find_caller
+from xla_inspect.compilation import JIT_OPTIONS
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import name_arguments, read_call, read_shapes
 
@@ -55,7 +56,7 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
     """
     log = log or AssertionLog()
     # These names are options of `jax.jit`; they must not reach the function as its own keyword arguments.
-    settings = {name: kwargs.pop(name) for name in _OF_JIT if name in kwargs}
+    settings = {name: kwargs.pop(name) for name in JIT_OPTIONS if name in kwargs}
     settings |= {**_split("donate", donate), **_split("static", static)}
     settings |= {name: value for name, value in (("mesh", mesh), ("specs", specs)) if value is not None}
     subject = read_call(function, _read_arguments(args), kwargs, settings, options)
@@ -67,7 +68,6 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
 
 __tracebackhide__ = True
 _SHAPE = re.compile(r"\s*\w+\[")
-_OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
 
 
 def _read_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:

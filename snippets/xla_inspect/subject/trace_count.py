@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.subject.subject import Call
 
-_OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnames")
-
 
 def watch_calls(call: Call, others: Sequence[tuple[Any, ...]]) -> ScriptRun:
     """Trace a function for one call and for further calls with other arguments, without running it.
@@ -29,10 +27,10 @@ def watch_calls(call: Call, others: Sequence[tuple[Any, ...]]) -> ScriptRun:
     import jax
 
     # This import loads JAX, which questions about a dump do not need.
-    from xla_inspect.compilation import run_fresh
+    from xla_inspect.compilation import JIT_OPTIONS, run_fresh
 
     targets.settle()
-    settings = {name: value for name, value in call.settings.items() if name in _OF_JIT}
+    settings = {name: value for name, value in call.settings.items() if name in JIT_OPTIONS}
     function: Any = call.function
     jitted = function if hasattr(function, "trace") and not settings else jax.jit(function, **settings)
     watch = Watch(signed=True)
