@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 # The names of JAX's functions for ROCm, and of its calls of Python, in a program as text or as bytecode.
 _FUNCTION = re.compile(rb"\b(?:hip[a-z]*_|xla_(?:ffi|buffer)_)\w+")
+_SORTS = re.compile(r"stablehlo\.sort|top_?k", re.IGNORECASE)
 _OPTION, _PASS = "xla_disable_hlo_passes", "config-assigner"
 
 
@@ -37,7 +38,7 @@ def adapt_options(
         options: The options for any program. A choice about sorts is kept.
     """
     adapted = dict(options)
-    if target.kind == "gpu" and "stablehlo.sort" in stablehlo and targets.knows_gpu_option(CUB_SORT, target.platform):
+    if target.kind == "gpu" and _SORTS.search(stablehlo) and targets.knows_gpu_option(CUB_SORT, target.platform):
         adapted.setdefault(CUB_SORT, False)
     if target.platform == "rocm" and "stablehlo.convolution" in stablehlo:
         passes = [*filter(None, str(options.get(_OPTION, "")).split(",")), _PASS]

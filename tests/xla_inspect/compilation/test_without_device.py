@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import fields
+from itertools import product
 from typing import TYPE_CHECKING
 
 import jax
@@ -13,7 +14,7 @@ import pytest
 from programs import tiled_product
 from xla_inspect import capture
 from xla_inspect.compilation import adapt_options, stand_ins
-from xla_inspect.targets import find_target
+from xla_inspect.targets import CUB_SORT, TARGETS, explain_missing_gpu, find_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,7 @@ def test_a_convolution_compiles_without_an_algorithm_and_the_capture_has_the_opt
     assert "__cudnn$conv" in result.after
     assert result.options["xla_disable_hlo_passes"] == "config-assigner"
     assert result.options["xla_gpu_enable_triton_gemm"] is False
+    assert "MIOpen chooses the algorithms." in explain_missing_gpu(result.options, result.after)
 
 
 def test_the_readers_own_choice_of_passes_stays() -> None:
@@ -43,6 +45,38 @@ def test_the_readers_own_choice_of_passes_stays() -> None:
     assert adapt_options(target, convolution, options) == options
     assert adapt_options(target, "stablehlo.add", {"a": 1}) == {"a": 1}
     assert adapt_options(find_target("h100"), convolution, {"a": 1}) == {"a": 1}
+
+
+def find_distinct(x: jax.Array) -> jax.Array:
+    return jnp.unique(x, size=9)
+
+
+def find_largest(x: jax.Array) -> jax.Array:
+    return jax.lax.approx_max_k(x, 50)[0]
+
+
+GPUS = [name for name in TARGETS if find_target(name).kind == "gpu"]
+SORTS = [*product([jnp.sort], GPUS), *product([jnp.argsort, find_distinct, find_largest], ["h100"])]
+
+
+@pytest.mark.parametrize(("function", "target"), SORTS)
+def test_many_elements_are_sorted_without_the_library_that_asks_for_the_gpu(
+    function: Callable[[jax.Array], jax.Array], target: str
+) -> None:
+    result = capture(function, jnp.ones(65536, jnp.float32), target=target, passes=False)
+    assert " sort(" in result.after
+    assert "cub" not in result.after
+    assert "the library CUB may sort" in explain_missing_gpu(result.options, result.after)
+
+
+def test_only_programs_with_sorts_are_compiled_without_the_library_for_them() -> None:
+    h100, cpu, sort = find_target("h100"), find_target("cpu"), '%0 = "stablehlo.sort"(%1)'
+    assert adapt_options(h100, sort, {}) == {CUB_SORT: False}
+    assert adapt_options(h100, sort, {CUB_SORT: True}) == {CUB_SORT: True}
+    assert adapt_options(h100, "stablehlo.add", {}) == adapt_options(cpu, sort, {}) == {}
+    assert not explain_missing_gpu({CUB_SORT: False}, "%y = f32[4] add(%x, %x)")
+    with pytest.raises(RuntimeError, match="cudaErrorInvalidDevice"):
+        capture(jnp.sort, jnp.ones(65536), target="h100", options={CUB_SORT: True})
 
 
 @pytest.mark.parametrize(
