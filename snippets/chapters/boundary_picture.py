@@ -42,10 +42,6 @@ def draw_boundaries(capture: Capture, names: Iterable[str], caption: str) -> str
 def find_readers(capture: Capture, names: Sequence[str]) -> dict[str, list[str]]:
     """Return for each named kernel, by name, the other named kernels that read its result, in the order of `names`.
 
-    Args:
-        capture: As in `draw_boundaries`.
-        names: As in `draw_boundaries`.
-
     Raises:
         KeyError: As in `draw_boundaries`.
     """

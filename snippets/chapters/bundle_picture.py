@@ -135,13 +135,7 @@ def show_bundles(kernel: BundledKernel, command: str, *, allowed: bool) -> str:
 
 
 def show_bundle(kernel: BundledKernel, bundle: Bundle, *, allowed: bool) -> str:
-    """Return an annotated bundle as HTML, or a table that describes its operations if its text is not allowed.
-
-    Args:
-        kernel: The kernel.
-        bundle: One of its bundles.
-        allowed: As in `show_bundles`.
-    """
+    """Return an annotated bundle as HTML, or a table that describes its operations if its text is not allowed."""
     if allowed:
         return annotate_code("bundle", kernel.low.bundles[bundle.start : bundle.end])
     rows = [

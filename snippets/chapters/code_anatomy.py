@@ -55,10 +55,6 @@ def split_code(language: str, line: str) -> tuple[Part, ...]:
 
     Parts with the same name and meaning share one entry of the list below the line.
 
-    Args:
-        language: As in `annotate_code`.
-        line: The line.
-
     Raises:
         ValueError: As in `annotate_code`.
     """

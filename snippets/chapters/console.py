@@ -104,11 +104,7 @@ def _make_own(question: str) -> str:
 
 
 def show_python(text: str) -> str:
-    """Run Python code, and return the code and its printed output as two listings.
-
-    Args:
-        text: The code.
-    """
+    """Run Python code, and return the code and its printed output as two listings."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(text, "<example>", "exec"), {"__name__": "example"})  # noqa: S102 - the page's own code

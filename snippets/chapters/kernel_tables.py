@@ -78,11 +78,7 @@ def table_occupancy(programs: Mapping[str, Capture]) -> str:
 
 
 def table_vectors(programs: Mapping[str, Capture]) -> str:
-    """Return an HTML table of programs on the CPU: the number of kernels, vector widths and innermost loops.
-
-    Args:
-        programs: The capture of each program, by its name.
-    """
+    """Return an HTML table of programs on the CPU: the number of kernels, vector widths and innermost loops."""
     header = ("program", "kernels", "vector width", "innermost loops", "vectorized", "spilling")
     rows = []
     for label, capture in programs.items():

@@ -96,10 +96,6 @@ def _read_row(path: Path, opcode: str, entry: Mapping[str, str]) -> OpcodeRow:
 def check_calls(rows: Mapping[str, OpcodeRow], sightings: Sightings) -> None:
     """Raise an error if the Python call in some row creates the row's opcode in no compiled program.
 
-    Args:
-        rows: The table.
-        sightings: The sightings of opcodes in the compiled programs.
-
     Raises:
         OpcodeTableError: The call in a row does not create its opcode in any program.
     """

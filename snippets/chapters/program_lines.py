@@ -53,11 +53,6 @@ def change_line(function: Callable[..., Any], old: str, new: str) -> Callable[..
 def find_on_line(capture: Capture, text: str, opcode: str) -> tuple[str, ...]:
     """Return the names of the instructions that a line of Python becomes in the module before optimization.
 
-    Args:
-        capture: A capture of the program.
-        text: A text that the line contains.
-        opcode: The opcode of the instructions.
-
     Raises:
         ValueError: No line contains the text.
     """
@@ -72,10 +67,6 @@ def find_on_line(capture: Capture, text: str, opcode: str) -> tuple[str, ...]:
 
 def list_kernels_of_lines(capture: Capture, *texts: str) -> tuple[str, ...]:
     """Return the names of the kernels that compute a part of some lines of Python, in order.
-
-    Args:
-        capture: A capture of the program.
-        *texts: A text that each line contains.
 
     Raises:
         ValueError: No line contains one of the texts.

@@ -11,7 +11,7 @@ from xla_inspect.report import format_bytes, lane, markdown, short, title
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from xla_inspect.releases import Change, Disagreement, Drift, PassDrift, Release, ReleaseOutcome, SetChange
+    from xla_inspect.releases import Disagreement, Drift, PassDrift, Release, ReleaseOutcome, SetChange
 
     Tabulate = Callable[[Sequence[str], Sequence[Sequence[str]]], str]
     Fold = Callable[[str, str], str]
@@ -31,11 +31,6 @@ NUMBERS: Mapping[str, Callable[[ReleaseOutcome], int | None]] = {
 """The kinds of bytes that are compared, each with a function that reads it from an outcome, or returns None."""
 
 
-def breakable_code(text: str) -> str:
-    """Return a name as HTML code that may be wrapped between its words."""
-    return f"<code>{markdown.escape(text)}</code>"
-
-
 def section_id(release: Release, package: str = "") -> str:
     """Return the id of the section of a release, `v0-12-0-1`, or of one of its packages, `libtpu-0-0-52`."""
     return (f"{package}-{release.versions[package]}" if package else f"v{release.jax}").replace(".", "-")
@@ -49,12 +44,7 @@ def name_update(drift: Drift) -> str:
 
 
 def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return an HTML table of the percentage of programs with changed launches, by step and target.
-
-    Args:
-        drifts: The updates, in the order of the rows.
-        targets: The targets, in the order of the columns.
-    """
+    """Return an HTML table of the percentage of programs with changed launches, by step and target."""
     head = "".join(
         f'<th scope="col" class="{lane(target)}"><span>{markdown.escape(short(target))}</span></th>'
         for target in targets
@@ -104,7 +94,7 @@ def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         joined.setdefault((program, tuple(changes.items())), []).append(target)
     ordered = sorted(joined.items(), key=lambda item: (-len(item[1]), -_weigh(item[0][1]), item[0][0]))
     rows = [
-        [breakable_code(program), ", ".join(map(short, targets)), say_counts(dict(changes))]
+        [markdown.code(program), ", ".join(map(short, targets)), say_counts(dict(changes))]
         for (program, changes), targets in ordered
     ]
     if not rows:
@@ -120,7 +110,7 @@ def say_counts(changes: Mapping[str, int]) -> str:
     """Return changes of counts as HTML, additions first: `+2 fusion kLoop, -1 reduce`."""
     ordered = sorted(changes.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(
-        f"{'+' if number > 0 else '&minus;'}{abs(number)} {breakable_code(name)}" for name, number in ordered
+        f"{'+' if number > 0 else '&minus;'}{abs(number)} {markdown.code(name)}" for name, number in ordered
     )
 
 
@@ -139,13 +129,13 @@ def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
 
 
 def _format_passes(passes: PassDrift) -> tuple[str, str, str]:
-    renamed = ", ".join(f"{breakable_code(old)} is now {breakable_code(new)}" for old, new in passes.renamed)
+    renamed = ", ".join(f"{markdown.code(old)} is now {markdown.code(new)}" for old, new in passes.renamed)
     return renamed or "none", format_names(passes.added), format_names(passes.gone)
 
 
 def format_names(names: Sequence[str]) -> str:
     """Return names as HTML code, separated by commas, or `none`."""
-    return ", ".join(map(breakable_code, names)) or "none"
+    return ", ".join(map(markdown.code, names)) or "none"
 
 
 def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
@@ -159,7 +149,12 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         key=lambda item: (-item[0], item[1], item[2].program, item[2].target),
     )
     rows = [
-        [breakable_code(change.program), short(change.target), what, _format_change(change)]
+        [
+            markdown.code(change.program),
+            short(change.target),
+            what,
+            f"{format_bytes(change.before)} to {format_bytes(change.after)}",
+        ]
         for _, what, change in ordered
     ]
     if not rows:
@@ -171,11 +166,12 @@ def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
     """Return a table of programs with the same launches but mostly different code, or a sentence if there are none."""
     rows = [
         [
-            breakable_code(change.program),
+            markdown.code(change.program),
             short(change.target),
             f"{100 * change.share:.0f} %",
             _format_loops(*change.deepest),
-            say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
+            say_counts(dict(sorted(change.operations.items(), key=lambda item: (-abs(item[1]), item[0]))[:OPERATIONS]))
+            or "none",
         ]
         for change in drift.rewritten
     ]
@@ -190,14 +186,6 @@ def _format_loops(before: int, after: int) -> str:
     """Return the depth of the innermost loop before and after an update in words, once if equal; `none` without one."""
     depths = [f"depth {depth}" if depth else "none" for depth in (before, after)]
     return depths[0] if before == after else " to ".join(depths)
-
-
-def _order_by_size(item: tuple[str, int]) -> tuple[int, str]:
-    return -abs(item[1]), item[0]
-
-
-def _format_change(change: Change) -> str:
-    return f"{format_bytes(change.before)} to {format_bytes(change.after)}"
 
 
 def tabulate_forms(drift: Drift, tabulate: Tabulate) -> str:
@@ -235,15 +223,15 @@ def _format_sets(changes: Mapping[str, SetChange]) -> str:
     descriptions = []
     for name, change in changes.items():
         signs = [f"+{member}" for member in change.added] + [f"-{member}" for member in change.gone]
-        descriptions.append(breakable_code(f"{name} {' '.join(signs)}"))
+        descriptions.append(markdown.code(f"{name} {' '.join(signs)}"))
     return ", ".join(descriptions) or "none"
 
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
     """Return a table of the removed public names by module, or a sentence, and a folded table of the new ones."""
     modules = drift.names.items()
-    removals = [[breakable_code(module), format_names(change.gone)] for module, change in modules if change.gone]
-    additions = [[breakable_code(module), format_names(change.added)] for module, change in modules if change.added]
+    removals = [[markdown.code(module), format_names(change.gone)] for module, change in modules if change.gone]
+    additions = [[markdown.code(module), format_names(change.added)] for module, change in modules if change.added]
     table = tabulate(["module", "removed names"], removals) if removals else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())
     new = fold(plural(number, "new name"), tabulate(["module", "new names"], additions)) if additions else ""
@@ -253,7 +241,7 @@ def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
 def tabulate_failures(drift: Drift, tabulate: Tabulate) -> str:
     """Return a table of the programs that compile under only one of the two releases, or an empty string."""
     rows = [
-        [breakable_code(program), short(target), when, markdown.escape(error)]
+        [markdown.code(program), short(target), when, markdown.escape(error)]
         for when, failures in (("no longer compiles", drift.newly_failing), ("compiles", drift.newly_compiling))
         for (program, target), error in failures.items()
     ]
@@ -263,14 +251,7 @@ def tabulate_failures(drift: Drift, tabulate: Tabulate) -> str:
 def tabulate_disagreements(
     disagreements: Sequence[Disagreement], place: Callable[[Disagreement], str], tabulate: Tabulate, fold: Fold
 ) -> str:
-    """Return a table of the sentences on the site's pages that are false under a release.
-
-    Args:
-        disagreements: The sentences and their errors.
-        place: Returns the place of a sentence, as HTML.
-        tabulate: Makes a table.
-        fold: Makes a fold.
-    """
+    """Return a table of the sentences on the site's pages that are false under a release; `place` returns HTML."""
     rows = [
         [place(disagreement), markdown.escape(disagreement.sentence), markdown.escape(disagreement.error)]
         for disagreement in disagreements
@@ -279,38 +260,26 @@ def tabulate_disagreements(
 
 
 def fold_by_page(disagreements: Sequence[Disagreement], fold: Fold) -> str:
-    """Return the sentences that are false under a release, as Markdown with a fold for each page.
-
-    Args:
-        disagreements: The sentences and their errors, in the order of the pages.
-        fold: Makes a fold.
-    """
+    """Return the sentences that are false under a release, as Markdown with a fold for each page."""
     pages: dict[str, list[Disagreement]] = {}
     for disagreement in disagreements:
         pages.setdefault(disagreement.page, []).append(disagreement)
     parts = []
     for page, failures in pages.items():
-        checks, others = (
-            sum((disagreement.what == "check") == are_checks for disagreement in failures)
-            for are_checks in (True, False)
-        )
+        checks = sum(disagreement.what == "check" for disagreement in failures)
+        others = len(failures) - checks
         counts = [plural(checks, "check")] if checks else []
         counts += [plural(others, "value or block", "values or blocks")] if others else []
-        rows = [[_name_piece(disagreement), breakable_code(disagreement.error)] for disagreement in failures]
+        rows = []
+        for failure in failures:
+            # A check is shown by its title, and a value or block by its code.
+            show = markdown.escape if failure.what == "check" else markdown.code
+            rows.append([show(failure.sentence), markdown.code(failure.error)])
         table = markdown.table(["check, value or block, as it was recorded", "result"], rows)
         address = page.removeprefix("docs/")
         name = address.removesuffix(".md")
         parts.append(fold(f"{name}: {', '.join(counts)}", f"These fail on [this page]({address}):\n\n{table}"))
     return "\n".join(parts)
-
-
-def _name_piece(disagreement: Disagreement) -> str:
-    """Return the title of a check, or the code of a value or block."""
-    return (
-        markdown.escape(disagreement.sentence)
-        if disagreement.what == "check"
-        else breakable_code(disagreement.sentence)
-    )
 
 
 def list_versions(release: Release) -> str:

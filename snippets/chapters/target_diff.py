@@ -45,12 +45,7 @@ class GenerationStep:
 
 
 def compare_targets(old: Capture, new: Capture) -> GenerationStep:
-    """Return the differences between two captures of one program.
-
-    Args:
-        old: The capture for the old target.
-        new: The capture for the new target.
-    """
+    """Return the differences between two captures of one program."""
     launches, passes = (
         [count_kinds(list_launches(capture)) for capture in (old, new)],
         [Counter(capture.pass_names) for capture in (old, new)],

@@ -20,11 +20,6 @@ LEVEL = "xla_gpu_autotune_level"
 def has_choice(function: Callable[..., Any], *example: object, target: str) -> bool:
     """Compile a program for a GPU, and return whether autotuning would time candidates for any of its instructions.
 
-    Args:
-        function: The program.
-        example: Its arguments, or only their shapes.
-        target: A GPU.
-
     Raises:
         jax.errors.JaxRuntimeError: The compilation fails for another reason.
     """

@@ -91,9 +91,6 @@ class Finding:
         * A claim that holds in no case: false, or outdated if a source says that it held in an earlier release.
         * A claim that holds in every case: misleading if its implication is wrong, else true.
 
-        Args:
-            once: True if a source says that the claim held in an earlier release.
-
         Raises:
             ValueError: The finding has no case.
         """

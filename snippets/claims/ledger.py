@@ -98,10 +98,7 @@ class ClaimLedger:
 
 
 def judge_claims(claims: Iterable[Claim] | None = None) -> ClaimLedger:
-    """Run the check of every claim, and return the claims with their findings.
-
-    Args:
-        claims: The claims, by default those in the file.
+    """Run the check of every claim, by default of those in the file, and return the claims with their findings.
 
     Raises:
         ClaimError: The verdict of a check differs from the declared one, or a check failed to run;

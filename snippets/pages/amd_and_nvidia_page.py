@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture, Captures
-    from xla_inspect.hlo import Module
 
     type Programs = Mapping[str, Mapping[str, Capture]]
 
@@ -79,14 +78,11 @@ def name_generator(kernel: Launch) -> str:
 
 def count_split(program: Capture) -> int:
     """Return the number of matmuls that the pass `splitk-rewriter` splits, each of which gains a dimension."""
-
-    def add_ranks(module: Module) -> int:
-        return sum(instruction.shape.rank for instruction in module.walk() if instruction.opcode == "dot")
-
     modules = [program.unoptimized_module, *(step.module for step in program.passes)]
+    ranks = [sum(one.shape.rank for one in module.walk() if one.opcode == "dot") for module in modules]
     return sum(
-        add_ranks(after) - add_ranks(before)
-        for (before, after), step in zip(pairwise(modules), program.passes, strict=True)
+        after - before
+        for (before, after), step in zip(pairwise(ranks), program.passes, strict=True)
         if step.name == "splitk-rewriter"
     )
 

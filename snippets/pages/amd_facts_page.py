@@ -11,18 +11,17 @@ import jax
 import jax.numpy as jnp
 
 import stamps
+from pages.amd_and_nvidia_page import AMD, read_figure
 from programs import softmax, tiled_product
 from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
 from xla_inspect.report import in_words, markdown, short
-from xla_inspect.targets import read_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from xla_inspect.captured import Capture
 
-AMD = ("mi250", "mi300x", "mi350x")
 LIBRARY = {"xla_gpu_enable_triton_gemm": False}
 """The option with which a library computes each matmul."""
 
@@ -60,11 +59,9 @@ def _fail(*arguments: Any, **keywords: Any) -> str:  # noqa: ANN401 - those of a
 
 def _read_descriptions() -> Iterator[Finding]:
     """Yield the findings in XLA's descriptions of the GPUs."""
-    sizes = ("shared_memory_per_block", "device_memory_size")
-    amounts = [[int(re.findall(rf" {name}: (\d+)", read_spec(target))[0]) for target in AMD] for name in sizes]
-    shared = [amount >> 10 for amount in amounts[0]]
+    shared = [(read_figure(target, "shared_memory_per_block") or 0) >> 10 for target in AMD]
     yield "lds", shared == [64, 64, 160], _show({one: f"{size} KiB" for one, size in zip(AMD, shared, strict=True)})
-    memory = amounts[1][0] / 2**30
+    memory = (read_figure("mi250", "device_memory_size") or 0) / 2**30
     yield "dies", 60 < memory < 65, f"{memory:.0f} GiB for a device"
 
 

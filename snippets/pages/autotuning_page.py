@@ -42,12 +42,7 @@ def compile_program(name: str, options: Mapping[str, bool | str | int] | None = 
 
 
 def check_order(plain: Mapping[str, Capture], tiled: Decision) -> None:
-    """Assert that some passes decide before `config-assigner` runs, and that only the GPU's compiler has this pass.
-
-    Args:
-        plain: The captures of `PROGRAMS` for the H100, by name.
-        tiled: The decision about the tiles of the softmax.
-    """
+    """Assert that some passes decide before `config-assigner` runs, and that only the GPU's compiler has this pass."""
     for name, program in plain.items():
         passes = [run.name for run in program.runs]
         assigner = passes.index("config-assigner")

@@ -86,10 +86,6 @@ def check_case(one: Captures, highest: Captures) -> None:
     """Assert that H100 and TPU multiply the layer's float32 values in narrower types by default.
 
     With the highest precision, the H100 uses no tensor cores, and the TPU needs over four times as many operations.
-
-    Args:
-        one: The layer with the default precision.
-        highest: The layer with the highest precision.
     """
     one.require()
     for program in one.values():
@@ -163,12 +159,7 @@ def _find_bias(text: str, addition: str, relu: str) -> str:
 
 
 def find_remark(kernel: KernelListing, decisions: Sequence[Decision]) -> Decision:
-    """Return the most informative of LLVM's remarks about the vectorization of a kernel.
-
-    Args:
-        kernel: The kernel.
-        decisions: LLVM's decisions about vectorization.
-    """
+    """Return the most informative of LLVM's remarks about the vectorization of a kernel."""
     verdict = "done" if kernel.width else "refused"
     own = [decision for decision in decisions if decision.instruction in kernel.launches]
     # LLVM logs several remarks about a kernel; those about vectors with the kernel's own verdict explain the most.

@@ -151,12 +151,7 @@ def check_sharing(*captures: Capture) -> None:
 
 
 def check_chain(chain: Captures, places: Sequence[Decision]) -> None:
-    """Assert the kinds and sizes of the allocations of the chain of matmuls on each target.
-
-    Args:
-        chain: The captures of the chain.
-        places: The decisions about places in fast memory that the TPU's compiler logged.
-    """
+    """Assert the kinds and sizes of the allocations of the chain of matmuls on each target."""
     shared = [a for a in list_allocations(chain["cpu"]) if a.kind in {"temporary", "output"}]
     sizes = [value.size for a in shared for value in a.values]
     assert sizes == [MIB] * 2 * buffers.STEPS

@@ -141,12 +141,7 @@ def list_launches(program: Capture | Module) -> list[str]:
 
 
 def check_programs(records: Mapping[str, Record], captures: Mapping[str, Capture]) -> None:
-    """Assert that the errors of all programs are below one bound, and the kernels by which XLA reduces a row.
-
-    Args:
-        records: The records of TensorFlow, PyTorch and PyTorch/XLA.
-        captures: The captures of JAX's programs on the CPU.
-    """
+    """Assert that the errors of all programs are below one bound, and the kernels by which XLA reduces a row."""
     for name in ("tensorflow", "torch", "pytorch_xla"):
         record = records[name]
         assert list(record.kernels) == list(record.error_below) == list(given.SHAPES)
@@ -180,12 +175,7 @@ def check_grappler(tensorflow: Record) -> None:
 
 
 def check_bridge(tensorflow: Record, captured: Capture) -> None:
-    """Assert the recorded layer before and after XLA's passes under TensorFlow, and the message about stages.
-
-    Args:
-        tensorflow: TensorFlow's record.
-        captured: The capture of JAX's layer.
-    """
+    """Assert the recorded layer before and after XLA's passes under TensorFlow, and the message about stages."""
     before, after = (parse_module(tensorflow.texts[f"layer/{name}"]) for name in ("hlo", "optimized_hlo"))
     counts, clutter = before.opcode_counts(), ("reshape", "transpose")
     assert [counts[name] for name in clutter] == [4, 1]

@@ -105,13 +105,7 @@ def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
 
 
 def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
-    """Assert that a dump has files of some passes, for fewer than half the runs, and that a dump of one has no others.
-
-    Args:
-        dumps: The dumped texts by file name.
-        runs: The number of pass runs of the compilation.
-        lowered: The lowered function, which is compiled again with a dump.
-    """
+    """Assert that a dump has files of some passes, for fewer than half the runs, and a dump of one has no others."""
     # The compiler also dumps the module at the start of a pipeline, and no pass has changed it there.
     changing = [name for name in dumps if ".after_" in name and "pipeline-start" not in name]
     passes = {name.split(".after_")[1].split(".before_")[0] for name in changing if ".before_" in name}
@@ -123,13 +117,7 @@ def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
 
 
 def count_opcode(opcode: str, converted: str, captures: Captures) -> list[tuple[str, int, int]]:
-    """Return a label, the count of one opcode, and the count of all instructions, for a text and each compiler's input.
-
-    Args:
-        opcode: The opcode.
-        converted: The text from `as_text("hlo")`.
-        captures: The same function, compiled; the input is the module before the passes.
-    """
+    """Return a label, the counts of one opcode and of all instructions, for a text and for each compiler's input."""
     modules = {'`as_text("hlo")`': parse_module(converted)}
     modules |= {f"the compiler for {title(target)}": capture.unoptimized_module for target, capture in captures.items()}
     return [(label, module.opcode_counts()[opcode], module.instruction_count()) for label, module in modules.items()]

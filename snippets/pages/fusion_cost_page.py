@@ -73,12 +73,7 @@ def compile_switched() -> dict[str, Capture]:
 
 
 def show_switched(switched: Mapping[str, Capture], usual: Programs) -> str:
-    """Return an HTML table of the kernels of programs, compiled as usual and with a library or pass switched off.
-
-    Args:
-        switched: The result of `compile_switched`.
-        usual: The same programs, compiled as usual, by name.
-    """
+    """Return an HTML table of the kernels of programs, compiled as usual and with a library or pass switched off."""
     rows = []
     for name, (program, target, switch, _) in SWITCHES.items():
         before = _list_emitters(usual[program][target]) + (f" {markdown.by_model()}" if name == "cuBLAS" else "")
@@ -97,13 +92,7 @@ def _list_emitters(program: Capture) -> str:
 
 
 def check_switched(switched: Mapping[str, Capture], usual: Programs, programs: Programs) -> None:
-    """Assert the kernels of each program with a library or pass switched off, and the kernels of the TPU.
-
-    Args:
-        switched: The result of `compile_switched`.
-        usual: The same programs, compiled as usual, by name.
-        programs: The other programs of the page.
-    """
+    """Assert the kernels of each program with a library or pass switched off, and the kernels of the TPU."""
     soft, convolution = usual["softmax"]["cpu"], usual["convolution and relu"]
     loops, dot, blas, looped, plain, own = (switched[name] for name in SWITCHES)
     libraries = [

@@ -69,12 +69,7 @@ def show_stops(stops: Stops) -> str:
 
 
 def show_stop_reasons(stops: Stops, soft: Captures) -> str:
-    """Return a fold with the compilers' logged reasons against the fusions, by obstacle and target.
-
-    Args:
-        stops: The program's call and its captures, by obstacle.
-        soft: The captures of the softmax.
-    """
+    """Return a fold with the compilers' logged reasons against the fusions, by obstacle and target."""
     whole, users = (stops[name][1]["h100"] for name in ("a reduction over everything", "several users"))
     reasons = {
         "A reduction over everything, on the H100": find_decision(whole, "reduction-split"),
@@ -121,12 +116,7 @@ def check_users(users: Capture) -> None:
 
 
 def check_shape_changes(joint: Captures, programs: Programs) -> None:
-    """Assert that CPU and H100 keep no reshape, and no broadcast in ENTRY, and fuse a concatenation.
-
-    Args:
-        joint: A program that concatenates.
-        programs: The captures of the other programs, by name.
-    """
+    """Assert that CPU and H100 keep no reshape, and no broadcast in ENTRY, and fuse a concatenation."""
     for target in ("cpu", "h100"):
         (fusion,) = list_fusions(joint[target].module)
         assert set(fusion.opcodes) >= {"exponential", "sine", "concatenate", "multiply"}
@@ -158,11 +148,7 @@ def count_requested(requests: Requests, name: str) -> dict[str, int | str]:
 
 
 def show_requests(requests: Requests) -> str:
-    """Return a Markdown table of the number of kernels for each request of `FORCED`, by target.
-
-    Args:
-        requests: The result of `compile_forced`.
-    """
+    """Return a Markdown table of the number of kernels for each request of `FORCED`, by target."""
     rows = []
     for name, (call, request) in FORCED.items():
         counts = count_requested(requests, name).values()
@@ -195,11 +181,7 @@ def check_barrier(requests: Requests) -> None:
 
 
 def check_crossing(million: jax.ShapeDtypeStruct) -> None:
-    """Compile programs with a barrier, and assert which optimizations cross it and that no fusion has both its sides.
-
-    Args:
-        million: The type and shape of an array to transpose.
-    """
+    """Compile programs with a barrier; assert which optimizations cross it and that no fusion has both its sides."""
     hold: Callable[[Any], Any] = jax.lax.optimization_barrier
     square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
     # The result of the matmul is unused, so a compiler that removes it has looked through the barrier.

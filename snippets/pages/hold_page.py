@@ -83,12 +83,7 @@ def is_in_place(program: CompiledProgram) -> bool:
 
 
 def show_programs(programs: Mapping[str, CompiledProgram], rows: Mapping[str, Callable[[CompiledProgram], str]]) -> str:
-    """Return a Markdown table with one property of the program per row and one target per column.
-
-    Args:
-        programs: The compiled program of each target.
-        rows: A function that returns the text of a cell, by the heading of its row.
-    """
+    """Return a Markdown table with one property of the program per row and one target per column."""
     return markdown.table(
         ["property", *map(title, programs)],
         [(label, *map(ask, programs.values())) for label, ask in rows.items()],

@@ -44,12 +44,7 @@ def is_placed(program: Capture) -> bool:
 
 
 def check_offload(on_device: Captures, offloaded_run: Captures) -> None:
-    """Assert the bytes that offloading moves to the host on each target, and the type of the saved inputs.
-
-    Args:
-        on_device: The program without offloading.
-        offloaded_run: The program with offloading.
-    """
+    """Assert the bytes that offloading moves to the host on each target, and the type of the saved inputs."""
     offloaded_run.require()
     stack = 4 * offloaded.LAYERS * offloaded.ROWS * offloaded.WIDTH
     assert [*count_colors(offloaded_run, HOST).values()] == [0, stack, stack]
@@ -174,13 +169,7 @@ def check_refusal(refusal: str) -> None:
 
 
 def check_blocks(larger: Capture, whole: Captures, blocks: Captures) -> None:
-    """Assert that the scores are attention's largest value at its peak, and how much memory attention by blocks needs.
-
-    Args:
-        larger: Attention on a larger TPU.
-        whole: Attention with all scores at once.
-        blocks: Attention by blocks of rows.
-    """
+    """Assert that the scores are attention's largest value at its peak, and the memory for attention by blocks."""
     scores, peak = 4 * buffers.LONG.shape[0] ** 2, parse_live_ranges(larger.live_ranges)
     assert peak.peak_values[0][2] == scores
     assert "jit(attend)/dot_general" in peak.breakdown.splitlines()[1]

@@ -212,12 +212,7 @@ def chart_comparisons(comparisons: Sequence[Comparison], caption: str) -> str:
 
 
 def show_comparisons(comparisons: Sequence[Comparison], folded: str = "") -> str:
-    """Return an HTML table of the comparisons, each with a link to its source.
-
-    Args:
-        comparisons: The comparisons.
-        folded: As for `markdown.cards`.
-    """
+    """Return an HTML table of the comparisons, each with a link to its source."""
     sources = times.read_times()["sources"]
     rows = [
         (

@@ -103,11 +103,7 @@ def show_operands(captures: Captures) -> str:
 
 
 def show_padding(shapes: Mapping[str, Shape]) -> str:
-    """Return a Markdown table of the memory, with padding, that arrays occupy on a TPU.
-
-    Args:
-        shapes: The shapes by their HLO text.
-    """
+    """Return a Markdown table of the memory, with padding, of arrays on a TPU, by the HLO text of their shapes."""
     rows = [
         (
             markdown.code(text),
@@ -278,13 +274,7 @@ def _count_opcodes(
 
 
 def show_defaults(triton: Capture, cublas: str, cudnn: str) -> str:
-    """Return an HTML table of the fields that autotuning would fill in, with their values when there is no GPU.
-
-    Args:
-        triton: A matmul by Triton.
-        cublas: The algorithm of a matmul by cuBLAS.
-        cudnn: The algorithm of a convolution by cuDNN.
-    """
+    """Return an HTML table of the fields that autotuning would fill in, with their values when there is no GPU."""
     off = f"a matmul by cuBLAS, with {markdown.code('xla_gpu_enable_triton_gemm')} off"
     rows = [
         ("a matmul by Triton", markdown.code("output_tiles"), " x ".join(map(str, tile_choices.read_tile(triton)))),

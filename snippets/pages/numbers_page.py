@@ -149,10 +149,9 @@ def show_issues(answers: Mapping[str, NumberChanges]) -> str:
 
 def check_issues(answers: Mapping[str, NumberChanges]) -> None:
     """Assert what the passes did: a product for a quotient, no power, and a fused multiply-add."""
-    modules = [
+    quotient, power, products = (
         capture(function, *map(np.float32, values), target=target) for function, values, target in ISSUES.values()
-    ]
-    quotient, power, products = modules
+    )
     assert [quotient.module.opcode_counts()[name] for name in ("divide", "multiply")] == [0, 1]
     assert [power.module.opcode_counts()[name] for name in ("power", "abs", "log", "multiply")] == [0, 1, 1, 1]
     assert "vfmadd" in "".join(code.text for code in products.code if code.language == "asm")

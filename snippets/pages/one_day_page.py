@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
@@ -12,6 +13,7 @@ from jax.experimental.layout import Format, Layout
 from jax.sharding import SingleDeviceSharding
 from jaxlib.mlir.passmanager import PassManager
 
+from chapters import count_compiles
 from programs import control_flow
 from xla_inspect.analysis import list_kernels
 
@@ -50,11 +52,7 @@ def list_times(plan: Iterable[Part]) -> Iterator[str]:
 
 
 def lower_branch(rewrite: str = "") -> str:
-    """Return the StableHLO of the program `cond` for eight floats.
-
-    Args:
-        rewrite: The name of an MLIR pass to apply, such as `cse`.
-    """
+    """Return the StableHLO of the program `cond` for eight floats, after an MLIR pass such as `cse` if one is given."""
     module: Any = jax.jit(control_flow.cond).lower(jax.ShapeDtypeStruct((8,), jnp.float32)).compiler_ir()
     with module.context:
         PassManager.parse(f"builtin.module({rewrite})").run(module.operation)
@@ -120,15 +118,6 @@ def check_layouts(captures: Captures) -> None:
 
 def check_compiles() -> None:
     """Call a jitted function, and assert that a new shape compiles again, but new values of the same shape do not."""
-    compiles = []
-
-    def listen(event: str, *_: object, **__: object) -> None:
-        compiles.append(event.endswith("backend_compile_duration"))
-
     doubled = jax.jit(lambda x: x * 2)
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    for values in (np.ones(3, np.float32), np.zeros(3, np.float32), np.ones(4, np.float32)):
-        doubled(values)
-    # The listener is global, so it would also receive the compilations of later checks.
-    jax.monitoring.unregister_event_duration_listener(listen)
-    assert sum(compiles) == 2
+    inputs = (np.ones(3, np.float32), np.zeros(3, np.float32), np.ones(4, np.float32))
+    assert [count_compiles(partial(doubled, values)) for values in inputs] == [1, 0, 1]

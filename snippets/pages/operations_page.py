@@ -79,12 +79,7 @@ def check_counts(one: Captures) -> None:
 
 
 def show_sizes(sizes: Mapping[str, int], quoted: Mapping[str, int]) -> str:
-    """Return a Markdown table of the number of opcodes by category, next to the figures in a claim.
-
-    Args:
-        sizes: The number of opcodes of each category.
-        quoted: The figures in the claim, for the categories that it mentions.
-    """
+    """Return a Markdown table of the number of opcodes by category, next to the figures in a claim."""
     rows = [
         *(
             (f"[{name}](#{name.replace(' ', '-')})", quoted.get(name, "not mentioned"), size)

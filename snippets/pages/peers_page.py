@@ -45,12 +45,7 @@ def show_packages(others: Mapping[str, Record]) -> str:
 
 
 def check_layer(others: Mapping[str, Record], xla: Captures) -> None:
-    """Assert that TVM, IREE and ONNX Runtime run one kernel for the layer, and Inductor and XLA a matmul and a loop.
-
-    Args:
-        others: The records of the other compilers, by name.
-        xla: The layer, compiled by XLA.
-    """
+    """Assert that TVM, IREE and ONNX Runtime run one kernel for the layer, and Inductor and XLA a matmul and a loop."""
     tvm, iree, onnxruntime, torch = (others[name] for name in ("TVM", "IREE", "ONNX Runtime", "torch.compile"))
     assert len(others) == 5
     assert len(given.SHAPES) == 4
@@ -87,12 +82,7 @@ def show_excerpt(text: str, language: str, most: int = 12) -> str:
 
 
 def show_steps(label: str, counts: Mapping[str, Mapping[str, object]]) -> str:
-    """Return a Markdown table with a row for each step of a compiler and a column for each program.
-
-    Args:
-        label: The heading of the first column.
-        counts: The content of the cell for each step, by program.
-    """
+    """Return a Markdown table with a row for each step of a compiler and a column for each program."""
     return markdown.table(
         [label, *(markdown.code(given.TITLES[program]) for program in given.SHAPES)],
         [(step, *(counts[program][step] for program in given.SHAPES)) for step in counts["layer"]],

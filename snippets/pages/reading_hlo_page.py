@@ -221,12 +221,7 @@ def list_frames(hlo_text: str, frame: int) -> list[tuple[str, str, str]]:
 
 
 def check_frames(chain: Sequence[Frame], file: str) -> None:
-    """Assert that each frame's line of a file calls the function of the next inner frame.
-
-    Args:
-        chain: The frames, the innermost first.
-        file: The path of the source file.
-    """
+    """Assert that each frame's line of a file calls the function of the next inner frame; the innermost is first."""
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     for inner, outer in pairwise(chain):
         calling = " ".join(lines[outer.line - 1 : outer.end_line])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from pages.memory_sums_page import count_needed as measure_needed
 from programs import gathered, train_step
 from xla_inspect import capture
 from xla_inspect.analysis import list_collectives, list_launches
@@ -53,12 +54,7 @@ def count_overlapped(capture: Capture) -> tuple[int, int]:
 
 
 def compile_step(chips: int, way: str) -> Capture:
-    """Compile the training step for a number of TPU v5e chips.
-
-    Args:
-        chips: The number of chips, a key of `GRIDS`.
-        way: The sharding strategy, a key of `train_step.SHARDINGS`.
-    """
+    """Compile the training step for a number of TPU v5e chips."""
     grid = GRIDS[chips]
     return capture(
         train_step.train_step,
@@ -71,12 +67,7 @@ def compile_step(chips: int, way: str) -> Capture:
 
 
 def show_computation(computation: Computation, attributes: Iterable[str] = ()) -> str:
-    """Return a fenced HLO listing of a computation, without layouts and incidental attributes.
-
-    Args:
-        computation: The computation.
-        attributes: The attributes to include even if listings usually omit them.
-    """
+    """Return a fenced HLO listing of a computation, without layouts and incidental attributes except `attributes`."""
     return markdown.fence(print_computation(computation, HIDDEN - {*attributes}, layouts=False), "hlo")
 
 
@@ -161,12 +152,6 @@ def check_reductions(sharded: Captures) -> None:
     assert list_gathered(tpu) == {"bf16"}
     assert list_gathered(h100) == list_gathered(cpu) == {"f32"}
     assert measure_sent(tpu) < measure_sent(h100) < measure_sent(cpu)
-
-
-def measure_needed(capture: Capture) -> int:
-    """Return the bytes of arguments, results and temporaries on each chip; shared memory counts once."""
-    memory = capture.memory
-    return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
 
 
 def measure_shares(capture: Capture) -> Counter[str]:

@@ -189,12 +189,7 @@ def show_remaining(captures_by_name: Mapping[str, Captures]) -> str:
 
 
 def show_halves(fates: Fates, half: Mapping[str, Fate]) -> str:
-    """Return a Markdown table of the passes that make some rewrites on the CPU, or `kept`, by element type.
-
-    Args:
-        fates: The result of `find_fates`.
-        half: The outcomes in bfloat16 of the rewrites to show, by name.
-    """
+    """Return a Markdown table of the passes that make the rewrites in `half` on the CPU, or `kept`, by element type."""
     rows = [
         (markdown.code(name), *(markdown.code(fate.by) or "kept" for fate in (*_list_kinds(fates[name]), half[name])))
         for name in half

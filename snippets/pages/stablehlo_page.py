@@ -182,11 +182,7 @@ def find_versioned(vhlo: str, name: str) -> str:
 
 
 def show_versions(texts: Mapping[str, str]) -> str:
-    """Return a listing of a square root's and a composite's line as each version writes them.
-
-    Args:
-        texts: The program in VHLO, by version.
-    """
+    """Return a listing of a square root's and a composite's line as each version writes them."""
     blocks = [
         f"// {version}\n{find_versioned(vhlo, 'sqrt')}\n{find_versioned(vhlo, 'composite')}"
         for version, vhlo in texts.items()

@@ -207,9 +207,7 @@ def show_temporaries(steps: Sequence[Drift]) -> str:
 def split_changes(step: Drift, target: str = "") -> tuple[list[Change], list[Change]]:
     """Return the programs that need less temporary memory after an update, and those that need more, as changes.
 
-    Args:
-        step: The changes from one release to the next.
-        target: One target; an empty string selects all of them.
+    An empty target selects all targets.
     """
     changes = [change for change in step.numbers(count_temporaries) if target in {"", change.target}]
     less = [change for change in changes if change.after < change.before]

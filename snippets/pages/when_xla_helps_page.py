@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chapters import capture_text
+from pages.low_precision_page import list_units
 from programs import padded, product, repeated, rounded
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis import list_kernels, list_launches
@@ -151,13 +151,7 @@ def show_stages(speed: Mapping[str, Any]) -> str:
 
 
 def show_unfused(fused: Captures, apart: Captures, names: Mapping[str, str]) -> str:
-    """Return an HTML table of the number of kernels on each target with and without its fusion passes.
-
-    Args:
-        fused: The MLP.
-        apart: The MLP without the passes that fuse.
-        names: The names of the passes that are switched off, by target.
-    """
+    """Return an HTML table of the number of kernels on each target with and without its fusion passes (`names`)."""
     rows = [
         (
             title(target),
@@ -182,12 +176,7 @@ def count_converts(capture: Capture) -> int:
 
 
 def check_rounding(loose: Captures, strict: Capture) -> None:
-    """Assert on which targets a sum in bfloat16 is rounded, with and without excess precision.
-
-    Args:
-        loose: The captures with excess precision, the default.
-        strict: The TPU's capture without it.
-    """
+    """Assert on which targets a sum in bfloat16 is rounded, with and without excess precision."""
     function, example = rounded.PROGRAMS["a sum in bfloat16"]
     assert "reduce-precision" not in loose["tpu-v5e"].module.opcode_counts()
     assert strict.module.opcode_counts()["reduce-precision"] == 1
@@ -198,11 +187,7 @@ def check_rounding(loose: Captures, strict: Capture) -> None:
 
 
 def compile_matmuls(exact: Capture) -> dict[str, Capture]:
-    """Return five matmuls for the H100: the usual one, `exact`, by preset, with a vector, and with small matrices.
-
-    Args:
-        exact: The matmul with the highest precision.
-    """
+    """Return five matmuls for the H100: the usual one, `exact`, by preset, with a vector, and with small matrices."""
     import jax
     import jax.numpy as jnp
 
@@ -222,15 +207,9 @@ def compile_matmuls(exact: Capture) -> dict[str, Capture]:
     }
 
 
-def list_matrix_instructions(capture: Capture) -> list[str]:
-    """Return the distinct matrix instructions in a GPU's PTX, sorted."""
-    ptx = "\n".join(piece.text for piece in capture.code if piece.language == "ptx")
-    return sorted(set(re.findall(r"wgmma\.mma_async[\w.]*|mma\.sync[\w.]*", ptx)))
-
-
 def show_matmuls(matmuls: Mapping[str, Capture]) -> str:
     """Return a Markdown table of the matrix instructions of each matmul, by its label."""
-    instructions = {label: list_matrix_instructions(it) for label, it in matmuls.items()}
+    instructions = {label: list_units(it) for label, it in matmuls.items()}
     rows = [
         (label, f"{', '.join(map(markdown.code, names))} {markdown.by_model()}" if names else _describe_none(label))
         for label, names in instructions.items()
@@ -244,7 +223,7 @@ def _describe_none(label: str) -> str:
 
 def check_matmuls(matmuls: Mapping[str, Capture]) -> None:
     """Assert that only the first of the five matmuls of `compile_matmuls` uses tensor cores, with TF32."""
-    usual, *others = map(list_matrix_instructions, matmuls.values())
+    usual, *others = map(list_units, matmuls.values())
     assert usual
     assert all("tf32" in name for name in usual)
     assert others == [[]] * 4

@@ -55,7 +55,7 @@ def test_counts_have_signs_and_additions_come_first() -> None:
 def test_each_program_whose_launches_changed_is_in_the_table() -> None:
     table = release_tables.tabulate_launches(STEP, markdown.cards, markdown.fold)
     assert STEP.launches
-    assert [name for name, _ in STEP.launches if release_tables.breakable_code(name) not in table] == []
+    assert [name for name, _ in STEP.launches if markdown.code(name) not in table] == []
 
 
 def test_rows_beyond_the_first_few_are_folded_and_counted() -> None:
