@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import jax
 from jax._src import compiler, config, core, mesh, pjit, sharding_impls, source_info_util, xla_bridge
+from jax._src.cudnn import fused_attention_stablehlo
 from jax._src.interpreters import mlir
+from jax._src.lib import cuda_versions
 from jaxlib import _hlo, _jax, _profiler
 
 import xla_inspect
@@ -57,6 +59,10 @@ def test_each_private_name_is_there() -> None:
         compiler.backend_compile_and_load,
         mlir.module_to_bytecode,
         mlir.make_ir_context,
+        cuda_versions.cudnn_get_version,
+        cuda_versions.cusolver_get_version,
+        fused_attention_stablehlo.check_compute_capability,
+        fused_attention_stablehlo.is_cuda_compute_capability_equal,
     ]
     assert all(map(callable, names))
     assert mesh.thread_resources.env.physical_mesh.empty

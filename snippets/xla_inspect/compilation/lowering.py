@@ -185,7 +185,8 @@ def held_settings(project: Path) -> Iterator[None]:
         try:
             for name, value in settings.items():
                 jax_private.set_option(name, value)
-            yield
+            with jax_private.assume_libraries():
+                yield
         finally:
             for name, value in before.items():
                 jax_private.set_option(name, value)

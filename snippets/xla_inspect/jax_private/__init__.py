@@ -10,6 +10,7 @@ from xla_inspect.lazy_names import lazy_names
 if TYPE_CHECKING:
     from xla_inspect.jax_private.execution import compile_hlo, run_executable
     from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, name_source, traced_before, watch_jit
+    from xla_inspect.jax_private.library_versions import assume_libraries
     from xla_inspect.jax_private.plugins import describe_devices, name_processor, register_stand_in
     from xla_inspect.jax_private.programs import (
         CompileCall,

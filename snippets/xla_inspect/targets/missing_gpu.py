@@ -45,4 +45,6 @@ def explain_missing_gpu(options: Mapping[str, object], module: str) -> str:
             "Matmuls are library calls and convolutions have no algorithm; with the GPU present, Triton may compute "
             "matmuls, and MIOpen chooses the algorithms."
         )
+    if "__cudnn$fmha" in module and explain_tiles(options):
+        sentences.append("JAX wrote the calls of cuDNN's attention for cuDNN 9.12 and the features of an H100.")
     return " ".join(sentences)

@@ -13,6 +13,7 @@ import pytest
 
 from programs import tiled_product
 from xla_inspect import capture
+from xla_inspect.analysis import list_kernels
 from xla_inspect.compilation import adapt_options, stand_ins
 from xla_inspect.targets import CUB_SORT, TARGETS, explain_missing_gpu, find_target
 
@@ -89,6 +90,23 @@ def test_only_programs_with_sorts_are_compiled_without_the_library_for_them() ->
 )
 def test_functions_of_custom_calls_need_not_be_there(function: object, call: str) -> None:
     assert f'custom_call_target="{call}"' in capture(function, jnp.ones((16, 16)), target="mi350x").after  # type: ignore[arg-type]
+
+
+def attend(query: jax.Array) -> jax.Array:
+    return jax.nn.dot_product_attention(query, query, query, implementation="cudnn", is_causal=True)
+
+
+def test_calls_of_nvidias_libraries_are_written_although_jax_asks_for_their_versions() -> None:
+    query = jax.ShapeDtypeStruct((2, 128, 4, 256), jnp.bfloat16)
+    result = capture(jax.grad(lambda y: attend(y).sum()), query, target="h100")
+    calls = [kernel.instruction.custom_call_target for kernel in list_kernels(result)]
+    assert {"__cudnn$fmhaSoftmax", "__cudnn$fmhaSoftmaxBackward"} <= {*calls}
+    assert "for cuDNN 9.12" in explain_missing_gpu(result.options, result.after)
+    solved = capture(lambda x: jnp.linalg.eig(x)[0], jnp.ones((16, 16)), target="b200")
+    assert "cusolver_geev_ffi" in solved.after
+    # Outside of a capture, JAX still says that they are missing.
+    with pytest.raises(RuntimeError, match="cuDNN not found"):
+        jax.eval_shape(attend, query)
 
 
 def test_a_function_that_is_not_rocms_is_still_missing() -> None:
