@@ -252,10 +252,10 @@ def find_plugin(platform_name: str) -> Path | None:
     """Return the library of the installed plugin for a platform of GPUs, or None if it is not installed."""
     from importlib import metadata
 
-    wanted = PLATFORMS[platform_name]
-    package = next(name for name in wanted.packages if name.endswith("-pjrt"))
+    entry = PLATFORMS[platform_name]
+    package = next(name for name in entry.packages if name.endswith("-pjrt"))
     with suppress(metadata.PackageNotFoundError):
-        path = Path(str(metadata.distribution(package).locate_file(wanted.plugin)))
+        path = Path(str(metadata.distribution(package).locate_file(entry.plugin)))
         return path if path.is_file() else None
     return None
 

@@ -1,4 +1,4 @@
-"""What the compilers of GPUs decide without the GPU, and options for it."""
+"""Options for compiles without the GPU, and sentences about what XLA decides otherwise with it."""
 
 from __future__ import annotations
 
