@@ -28,16 +28,13 @@ def explain_tiles(options: Mapping[str, object]) -> str:
 
 
 def explain_missing_gpu(options: Mapping[str, object], module: str) -> str:
-    """Return sentences about what XLA may decide in another way if the GPU is present, or an empty string.
+    """Return sentences about the calls of libraries that differ if the GPU is present, or an empty string.
 
     Args:
         options: The options of the compile.
         module: The text of the optimized module.
     """
     sentences = []
-    # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
-    if "__triton_nested_gemm_fusion" in module and (tiles := explain_tiles(options)):
-        sentences.append(f"The tiles of matmuls are {tiles}.")
     if str(options.get(CUB_SORT)).lower() == "false" and " sort(" in module:
         sentences.append("XLA's own kernels sort; with the GPU present, the library CUB may sort many elements.")
     if "config-assigner" in str(options.get("xla_disable_hlo_passes")) and "__cudnn$conv" in module:

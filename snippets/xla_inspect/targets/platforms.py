@@ -73,7 +73,7 @@ def _read(entry: dict[str, Any]) -> Platform:
 
 PLATFORMS: Mapping[str, Platform] = {
     name: _read(entry)
-    for name, entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+    for name, entry in tomllib.loads(Path(__file__).with_name("platforms.toml").read_text(encoding="utf-8")).items()
 }
 """The platforms by JAX's names: `cpu`, `cuda`, `rocm` and `tpu`."""
 

@@ -13,7 +13,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.questions.kernels.launch_rows import LaunchRow, describe_launches
 from xla_inspect.questions.kernels.row_limit import USUAL_ROWS
 from xla_inspect.spelling import list_nearest
-from xla_inspect.targets import explain_absence, explain_missing_gpu, find_hardware
+from xla_inspect.targets import explain_absence, explain_missing_gpu, explain_tiles, find_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -46,7 +46,7 @@ class Kernels(Answer):
             no peak rates of the target are published.
         unknown_runs: The number of launches with an unknown number of runs, which count once.
         model: The limits of the model of the least time, or the reason why the target has none.
-        without_gpu: What XLA may decide in another way if the GPU is present, or an empty string.
+        without_gpu: Sentences about decisions that XLA takes without the GPU, or an empty string.
         registers_gap: The reason why registers are unknown, or an empty string.
         error: The compiler's error message, or an empty string if it succeeded.
         stage: The stage of the module that contains the launches.
@@ -119,11 +119,18 @@ def rank_launches(
         least_seconds=sum((row.least_seconds or 0.0) * (row.runs or 1) for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
-        without_gpu=explain_missing_gpu(capture.options, capture.after),
+        without_gpu=_explain_decisions(capture),
         registers_gap=registers if isinstance(registers, str) else "",
         error=tell_failure(capture),
         stage=find_stage(capture),
     )
+
+
+def _explain_decisions(capture: Capture) -> str:
+    sentences = explain_missing_gpu(capture.options, capture.after)
+    # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
+    tiles = explain_tiles(capture.options) if "__triton_nested_gemm_fusion" in capture.after else ""
+    return f"The tiles of matmuls are {tiles}. {sentences}".rstrip() if tiles else sentences
 
 
 def answer_dump(capture: Capture, command_words: str) -> Kernels:
