@@ -80,7 +80,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
         with pass_runs.recorded() if timed and target.kind != "tpu" else nullcontext() as recording:
             start, started = time(), perf_counter()
             try:
-                with without_device.stand_ins(target, lowered.stablehlo.encode()):
+                with without_device.stand_ins(target, lowered.stablehlo):
                     compilation = dump_compile.compile_with_dumps(
                         placed, target, options, where, passes=passes, code=code
                     )

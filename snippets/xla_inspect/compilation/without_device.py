@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 # The names of JAX's functions for ROCm, and of its calls of Python, in a program as text or as bytecode.
-_FUNCTION = re.compile(rb"\b(?:hip[a-z]*_|xla_(?:ffi|buffer)_)\w+")
+_FUNCTION = re.compile(r"\b(?:hip[a-z]*_|xla_(?:ffi|buffer)_)\w+")
 _SORTS = re.compile(r"stablehlo\.sort|top_?k", re.IGNORECASE)
 _OPTION, _PASS = "xla_disable_hlo_passes", "config-assigner"
 
@@ -47,7 +47,7 @@ def adapt_options(
 
 
 @contextmanager
-def stand_ins(target: Target, program: bytes) -> Iterator[None]:
+def stand_ins(target: Target, program: str | bytes) -> Iterator[None]:
     """Let a program compile for an AMD GPU in the `with` block although the functions that it calls are missing.
 
     An error of the compiler in the block also says which library of ROCm it called last, if a stand-in answered.
@@ -62,8 +62,9 @@ def stand_ins(target: Target, program: bytes) -> Iterator[None]:
     # The functions are registered before the compile, since a compile that fails and is repeated would leave its record
     # of passes twice.
     target.devices()
-    for name in sorted(set(_FUNCTION.findall(program))):
-        jax_private.register_stand_in(target.platform, name.decode())
+    text = program if isinstance(program, str) else program.decode("latin-1")
+    for name in sorted(set(_FUNCTION.findall(text))):
+        jax_private.register_stand_in(target.platform, name)
     targets.forget_rocm_calls()
     try:
         yield

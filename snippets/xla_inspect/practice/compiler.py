@@ -107,7 +107,7 @@ def compile_plainly(program: Program, target: Target, options: Mapping[str, str 
 
     with held_settings(program.project):
         lowered = lower(program, target)
-        with stand_ins(target, lowered.stablehlo.encode()):
+        with stand_ins(target, lowered.stablehlo):
             lowered.place(target).compile(adapt_options(target, lowered.stablehlo, options) or None)
 
 
@@ -133,5 +133,5 @@ def dump(target: Target, folder: Path, function: Callable[..., Any], *example: A
     ):
         lowered = lower(program, target)
         options = adapt_options(target, lowered.stablehlo, {**pin_options(target), **options_for(target)})
-        with stand_ins(target, lowered.stablehlo.encode()):
+        with stand_ins(target, lowered.stablehlo):
             compile_with_dumps(lowered.place(target), target, options, folder)
