@@ -143,6 +143,12 @@ def test_several_programs_in_a_text_have_numbers_and_their_own_lines(write: Call
         find_file("issue.txt")
 
 
+def test_a_module_inside_another_one_is_no_program_of_its_own(write: Callable[..., str]) -> None:
+    inner = "".join(f"  {line}\n" for line in LINES)
+    (file,) = list_files(write("issue.txt", f"hello\nmodule @outer {{\n{inner}}}\nbye\n")).values()
+    assert file.text == f"\nmodule @outer {{\n{inner}}}\n"
+
+
 @pytest.mark.parametrize(
     "around", ["// one\n{}", "#loc = loc(unknown)\n\n{}\n// end\n\n", "\n  \n{}#loc = loc(unknown)\n"]
 )
