@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 
 PACKAGES = (ROOT / "snippets" / "xla_inspect", ROOT / "snippets" / "chapters", ROOT / "scripts" / "livepage")
-_IMPORTERS = ("docs", "scripts", "snippets", "tests")
+_IMPORTERS = tuple(ROOT / name for name in ("docs", "scripts", "snippets", "tests"))
 _BLOCK = re.compile(r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
 _NAMES = r"\w+(?: as \w+)?(?:, \w+(?: as \w+)?)*"
 _IMPORT = re.compile(rf"^ *from (?:xla_inspect|chapters|livepage)\b[\w.]* import (?:\([^)]*\)|{_NAMES})$", re.MULTILINE)
@@ -77,10 +77,10 @@ def find_package_of_file(path: Path) -> str | None:
     return find_package(".".join(parts[1:]))
 
 
-def list_imports() -> Iterator[Import]:
-    """Yield every import of a name from the packages in modules, tests, scripts, notebooks and blocks of pages."""
-    for folder in _IMPORTERS:
-        for path in sorted((ROOT / folder).rglob("*")):
+def list_imports(folders: Iterable[Path] = _IMPORTERS) -> Iterator[Import]:
+    """Yield every import of a name from the packages in the folders' modules, notebooks and blocks of pages."""
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
             if path.suffix == ".py":
                 yield from _read(path, path.read_text(encoding="utf-8"), 0)
             elif path.suffix == ".md":
@@ -132,7 +132,7 @@ def find_docstring(room: str, name: str) -> str | None:
     return _docstring(tree, name)
 
 
-@lru_cache(maxsize=50)  # enough for the modules that one package imports names from
+@lru_cache(maxsize=1000)  # enough for all modules
 def _parse(code: str) -> ast.Module:
     return ast.parse(code)
 
@@ -163,12 +163,7 @@ def describe_package(room: str) -> str:
 def list_dependencies() -> set[tuple[str, str]]:
     """Return pairs (user, used package) without `xla_inspect` itself; imports for type annotations count too."""
     # Tests and pages also import packages, but only the packages' own modules depend on each other.
-    own = set(list_modules().values())
-    uses = (
-        (find_package_of_file(statement.path), statement.module)
-        for statement in list_imports()
-        if statement.path in own
-    )
+    uses = ((find_package_of_file(statement.path), statement.module) for statement in list_imports(PACKAGES))
     inside = {
         (user, dependency) for user, dependency in uses if user in list_packages() and dependency in list_packages()
     }

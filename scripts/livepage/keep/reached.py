@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from livepage.keep.inputs import hash_file
 from livepage.keep.module_names import ModuleNames, read_names
 from livepage.read import project
 
@@ -96,6 +97,8 @@ class _Search:
         self._waiting = [*self._used]
         self._attributes: set[str] = set()
         self._loaded = {file: _read(file) for file in loaded}
+        self._list_entries = cache(lambda folder: {*os.listdir(folder)})  # noqa: PTH208 - names
+        self._list_code = cache(_list_code)
 
     def enter(self, source: str) -> None:
         """Follow all imports of a source that is not part of the packages."""
@@ -127,13 +130,15 @@ class _Search:
                 self._follow(dotted, used, runs=name in names.first)
         own = names.imports.keys() | names.values | names.functions
         self._attributes.update(filter(_is_shared, used - own))
-        folder = Path(file).parent
-        self.files |= {
-            str(path) for text in names.strings if (path := folder / text).is_file() and path.suffix != ".py"
-        }
-        for name in used:
-            if place := project.adapter.lasting.get(f"{_name_module(file)}.{name}"):
-                self.files |= _list_code(file, place)
+        folder = os.path.dirname(file)  # noqa: PTH120 - called for every module
+        entries = self._list_entries(folder)
+        beside = (f"{folder}/{text}" for text in names.strings if text.partition("/")[0] in entries)
+        self.files |= {path for path in beside if os.path.isfile(path) and not path.endswith(".py")}  # noqa: PTH113 - as above
+        module = _name_module(file)
+        for lasting, place in project.adapter.lasting.items():
+            owner, _, name = lasting.rpartition(".")
+            if owner == module and name in used:
+                self.files |= self._list_code(module.partition(".")[0], place)
 
     def _follow(self, dotted: str, used: set[str] | frozenset[str], *, runs: bool = False) -> None:
         """Add the file that defines a name, unless the name is a function that is reported when it runs.
@@ -227,13 +232,12 @@ def _clear(name: str, function: object) -> None:
 
 def _name_module(file: str) -> str:
     """Return the dotted name of a module."""
-    return ".".join(Path(file).relative_to(_find_folder()).with_suffix("").parts)
+    return file.removeprefix(f"{_find_folder()}{os.sep}").removesuffix(".py").replace(os.sep, ".")
 
 
-def _list_code(file: str, place: str) -> set[str]:
-    """Return all files that a file or folder of a file's package depends on."""
-    package = _find_folder() / Path(file).relative_to(_find_folder()).parts[0]
-    path = package / place
+def _list_code(package: str, place: str) -> set[str]:
+    """Return all files that a file or folder of a package depends on."""
+    path = _find_folder() / package / place
     starts = path.glob("*.py") if path.is_dir() else [path]
     return list_imported(starts)
 
@@ -258,4 +262,10 @@ def _locate(dotted: str) -> tuple[str, str]:
 
 def _read(file: str) -> ModuleNames:
     """Return the names in a module, including those that it imports lazily."""
+    return _read_version(file, hash_file(file))
+
+
+@lru_cache(maxsize=5000)
+def _read_version(file: str, _hash: str) -> ModuleNames:
+    """Return the names in a module, which is only read again if its hash differs."""
     return read_names(Path(file).read_text(encoding="utf-8"), lazily=file.endswith("__init__.py"))
