@@ -18,6 +18,7 @@ from xla_inspect.compilation import (
     lowering,
     object_code,
     pass_runs,
+    program_stages,
     without_device,
 )
 from xla_inspect.dumps import (
@@ -94,9 +95,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
             raise InspectError(message) from error
         # Without dumps there is no partial capture, and the compiler's own error matters more than that.
         with suppress(InspectError):
-            failed = collect(None, str(error))
-            error.capture = failed.retold(**program.describe_sources(failed))  # type: ignore[attr-defined]  # added
-            error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
+            program_stages.add_partial_capture(error, collect(None, str(error)), program)
         raise
     except BaseException:
         folder.cleanup()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import re
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from xla_inspect.compilation import capture_cache, dump_compile, lowering, without_device
+import jax
+
+from xla_inspect.compilation import capture_cache, dump_compile, lowering, program_stages, without_device
 from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.targets import settle
 from xla_inspect.terminal import cut_names
@@ -95,7 +98,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     ]
     key = keys[0]
     for candidate in keys:
-        if cached := recall(candidate):
+        if cached := recall(candidate, program):
             return cached
     # A cached program needs none of the modules that run a compiler and read its dumps.
     from xla_inspect.compilation import compiler_run
@@ -103,10 +106,16 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     with ExitStack() as unless_compiled:
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
         # Another process may have compiled the program while this one waited for the claim.
-        if claimed.waited and (cached := recall(key)):
+        if claimed.waited and (cached := recall(key, program)):
             return cached
         log.info("compiling %s for %s", cut_names(program.name), target.name)
-        build = compiler_run.compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
+        parts = {"passes": passes, "timed": timed, "code": code}
+        try:
+            build = compiler_run.compile_lowered(program, lowered, target, options, **parts)
+        except RuntimeError as error:
+            if failed := find_memory_failure(error):
+                capture_cache.store(key, failed)
+            raise
         # The claim is released only after the capture is stored, unless the compile failed.
         unless_compiled.pop_all()
 
@@ -119,7 +128,24 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     return keep
 
 
-def recall(key: str) -> Callable[[], Capture] | None:
-    """Return a function that gives the capture cached under a key, or None if the key is not cached."""
+def recall(key: str, program: lowering.Program) -> Callable[[], Capture] | None:
+    """Return a function that gives the capture cached under a key, or None if the key is not cached.
+
+    Raises:
+        jax.errors.JaxRuntimeError: The capture is that of a compile that ran out of the target's memory.
+    """
     capture = capture_cache.load_cached(key)
+    if capture and capture.error:
+        error = jax.errors.JaxRuntimeError(capture.error)
+        program_stages.add_partial_capture(error, capture, program)
+        raise error
     return None if capture is None else lambda: capture
+
+
+def find_memory_failure(error: RuntimeError) -> Capture | None:
+    """Return the capture of a compile that ran out of the target's memory, or None for any other error.
+
+    Such a compile fails each time, while other errors can come from this machine.
+    """
+    failed: Capture | None = getattr(error, "capture", None)
+    return failed if failed and re.search("Ran out of memory (?:on|in memory space)", failed.error) else None

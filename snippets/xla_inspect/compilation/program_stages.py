@@ -46,6 +46,12 @@ class NamedProgram(Protocol):
         """Return the capture fields with the names and texts of the source files."""
 
 
+def add_partial_capture(error: RuntimeError, failed: Capture, program: NamedProgram) -> None:
+    """Set an error's `capture`, the compiler's output before the error, with the program's sources."""
+    error.capture = failed.retold(program=program.name, **program.describe_sources(failed))  # type: ignore[attr-defined]  # added
+    error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
+
+
 class TracedProgram(Protocol):
     """The facts about a trace that a capture stores: its duration, equations and large constants."""
 

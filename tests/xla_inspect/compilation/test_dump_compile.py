@@ -118,6 +118,37 @@ def test_an_out_of_memory_compilation_leaves_a_partial_capture(parents: list[Pat
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
+@pytest.mark.usefixtures("all_targets", "folder")
+def test_a_program_that_is_out_of_memory_is_compiled_once(compiles: list[str]) -> None:
+    from programs import buffers
+
+    errors = []
+    for _ in range(2):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="Ran out of memory on HBM") as caught:
+            capture(buffers.attend, *buffers.PROGRAMS["attend"][1], target="tpu-v5e")
+        errors.append(caught.value)
+    assert compiles == ["tpu-v5e"]
+    assert str(errors[0]) == str(errors[1])
+    assert errors[0].__notes__ == errors[1].__notes__
+    first, second = (error.capture for error in errors)  # type: ignore[attr-defined]  # added
+    assert first == second.retold(identity=first.identity)
+
+
+@pytest.mark.usefixtures("all_targets", "folder")
+def test_a_compile_that_fails_for_another_reason_is_repeated(
+    compiles: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        message = "INTERNAL: the disk is broken"
+        raise jax.errors.JaxRuntimeError(message)
+
+    monkeypatch.setattr(dump_compile, "compile_with_dumps", fail)
+    for _ in range(2):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="broken"):
+            capture(jnp.sin, 1.0)
+    assert compiles == ["cpu", "cpu"]
+
+
 def test_a_compilation_rejected_before_its_start_leaves_no_capture() -> None:
     with pytest.raises(Exception, match="xla_nonsense") as caught:
         capture(jnp.sin, 1.0, options={"xla_nonsense": True})
