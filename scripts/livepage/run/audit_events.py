@@ -44,7 +44,7 @@ def is_own_file(file: str) -> bool:
         return file.endswith((".md", ".py"))
     if f"{os.sep}ipykernel_" in file:  # a cell of a notebook
         return True
-    folder = f"{project.root / 'snippets'}{os.sep}"
+    folder = f"{project.root}{os.sep}snippets{os.sep}"
     return file.startswith(folder) and file[len(folder) :].partition(os.sep)[0] not in project.adapter.packages
 
 
