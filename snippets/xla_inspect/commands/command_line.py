@@ -192,10 +192,14 @@ class Parser(argparse.ArgumentParser):
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Print the first unknown word and the nearest option, and exit with status 2 for bad input."""
         name = next((word for word in words if word.startswith("-")), words[0]).partition("=")[0]
-        options = [option for action in self._actions for option in action.option_strings]
-        near = list_nearest(name, [option for option in options if option.startswith("--")], likeness=0.6)
-        what = "option" if name.startswith("-") else "argument"
-        self.error(f"there is no {what} {name!r}{f'; did you mean {near[0]!r}?' if near else ''}")
+        word, options = name.lstrip("-"), {}
+        for action in self._actions:
+            # A reader may know what an option takes, such as SHAPES, but not its name.
+            for text in (*action.option_strings, str(action.metavar)):
+                options[text.lstrip("-").lower()] = max(action.option_strings, key=len, default="")
+        near = list_nearest(word, [option for option in options if len(option) > 1], likeness=0.7)
+        hint = f"; did you mean {options[near[0]]!r}?" if near and options[near[0]] else ""
+        self.error(f"there is no {'option' if name.startswith('-') else 'argument'} {name!r}{hint}")
 
 
 class _FirstScreen(Parser):

@@ -40,6 +40,8 @@ def test_a_misspelled_command_line_gets_a_suggestion(
     [
         ("memory m.py:f --taget h100", "xla-inspect memory: there is no option '--taget'; did you mean '--target'?"),
         ("kernels m.py:f --jsn", "xla-inspect kernels: there is no option '--jsn'; did you mean '--json'?"),
+        ("memory m.py:f --shapes f32[4]", "xla-inspect memory: there is no option '--shapes'; did you mean '--args'?"),
+        ("memory m.py:f --taget=h100", "xla-inspect memory: there is no option '--taget'; did you mean '--target'?"),
         ("check --updat=1", "xla-inspect check: argument --update: ignored explicit argument '1'"),
         ("show m.py:f --stage bufers", "xla-inspect show: argument --stage: there is no 'bufers'; did you mean 'buf"),
         ("doctor now", "xla-inspect doctor: there is no argument 'now'"),
@@ -53,6 +55,13 @@ def test_a_misspelled_option_gets_the_usage_of_its_command(
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert first.startswith(message)
     assert second.startswith(f"usage: xla-inspect {typed.partition(' ')[0]} ")
+
+
+@pytest.mark.parametrize("option", ["--topology", "--dtype", "--output", "--sharding", "--device"])
+def test_an_option_that_is_like_no_other_gets_no_suggestion(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["memory", "m.py:f", option, "2x2"])
+    assert capsys.readouterr().err.splitlines()[0] == f"xla-inspect memory: there is no option '{option}'"
 
 
 @pytest.mark.parametrize("typed", ["", "help", "-h", "--help"])
