@@ -13,7 +13,9 @@ from xla_inspect.captured import Times
 
 programs, out, *variants = sys.argv[1:]
 sys.path.insert(0, programs)
-names = os.environ.get("REPRODUCE", "layer:cpu,h100,tpu-v5e softmax:cpu,h100,tpu-v5e transformer_block:cpu,tpu-v5e")
+names = os.environ.get(
+    "REPRODUCE", "layer:cpu,h100,mi300x,tpu-v5e softmax:cpu,h100,mi300x,tpu-v5e transformer_block:cpu,tpu-v5e"
+)
 jobs = [
     (name, target)
     for name, _, targets in (job.partition(":") for job in names.split())
