@@ -69,7 +69,9 @@ def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
 def _write(watch: Watch, reach: Reach, cells: Iterable[str], report: Path) -> None:
     """Write the inputs that were read so far to the report."""
     with unwatched():
-        modules = {file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))}
+        loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+        # Most modules are those of installed packages, whose versions are in the keys of all pages.
+        modules = {file for file in loaded if file and not file.startswith(f"{sys.prefix}{os.sep}")}
         own = {file for file in modules if not file.startswith(list_tool_folders())}
         record = KernelRecord(watch.make_inputs(own), dict(reach.names), [*cells], modules, watch.children)
     report.write_bytes(pickle.dumps(record))
