@@ -132,6 +132,9 @@ def _count_dot(count: Count, instruction: Instruction) -> Work:
     lhs = count.shape(instruction, 0)
     numbers = _NUMBER.findall(instruction.attributes.get("lhs_contracting_dims", ""))
     pairs = instruction.shape.size * math.prod(lhs.dimensions[int(number)] for number in numbers)
+    if instruction.attributes.get("lhs_ragged_dims", "{}")[1:-1] in numbers:
+        # Each group contracts only its own part of the ragged dimension, and the result has one element for each group.
+        pairs //= count.shape(instruction, 2).dimensions[-1]
     return _multiply(_name_type(lhs.dtype, instruction.attributes), pairs)
 
 

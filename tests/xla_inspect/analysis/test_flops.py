@@ -174,6 +174,12 @@ def test_a_library_call_without_details_has_unknown_work() -> None:
     assert count(text) == Work(unknown=("mine",))
 
 
+def test_a_ragged_product_counts_each_row_once_if_its_groups_split_the_contracted_dimension() -> None:
+    dimensions = "lhs_contracting_dims={0}, rhs_contracting_dims={0}, lhs_ragged_dims={0}"
+    root = f"f32[8,32,16] ragged-dot(%p0, %p1, %p2), {dimensions}"
+    assert count(read(root, "f32[64,32]", "f32[64,16]", "s32[8]")).flops == 2 * 64 * 32 * 16
+
+
 def test_a_ragged_product_counts_each_row_once_and_a_scan_each_step() -> None:
     assert count(CASES["ragged dot"]).flops == 2 * 16 * 32 * 64
     assert jax_private.count_work(CASES["ragged dot"])["flops"] < 2 * 16 * 32 * 64
