@@ -99,9 +99,13 @@ def list_fenced(text: str) -> list[str]:
 
 
 def count_lines_before(text: str, part: str) -> int:
-    """Return the number of lines in front of a module in a file's text, or 0 if its lines differ from the file's."""
-    before, header, _ = text.partition(part.partition("\n")[0])
-    return before.count("\n") if header else 0
+    """Return the number of lines that a module has in front of it in a file's text, but not in its own text.
+
+    The number is 0 if the module's lines differ from the file's.
+    """
+    module = part.lstrip()
+    before, header, _ = text.partition(module.partition("\n")[0] or "HloModule")
+    return before.count("\n") - part[: len(part) - len(module)].count("\n") if header else 0
 
 
 def _read_lines(text: str, start: int) -> Iterator[str]:

@@ -6,8 +6,8 @@ import re
 
 from xla_inspect.errors import HloSyntaxError
 
-# Only XLA's printer writes these fields of the header; a handwritten text may omit `ENTRY`.
-_PRINTED = re.compile(r"\s*HloModule [^\n]*\b(?:entry_computation|is_scheduled)")
+# Only XLA's printer writes this field of the header, or a schedule and signatures; a handwritten text may omit `ENTRY`.
+_PRINTED = re.compile(r"\s*HloModule [^\n]*\b(?:entry_computation|is_scheduled[^\n]*\s+%?[\w.-]+ \([^\n]* -> )")
 _ENTRY = re.compile(r"^[ \t]*ENTRY\b", re.MULTILINE)
 _START = re.compile(r"(?:ENTRY )?%?([\w.-]+) .*\{\s*")
 

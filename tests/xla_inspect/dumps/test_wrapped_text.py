@@ -123,3 +123,8 @@ def test_a_printed_module_is_said_to_be_cut_off_wherever_it_ends(hlo: str) -> No
     for end in range(len("HloModule jit_loop, "), len(whole) - 1, 29):
         with pytest.raises(InspectError, match="the text is cut off"):
             parse_module(whole[:end])
+
+
+def test_an_error_in_a_module_below_empty_lines_is_reported_with_the_line_of_the_file() -> None:
+    with pytest.raises(InspectError, match=r"issue\.txt: line 5, column 7: unknown opcode 'f'"):
+        read_files("\n\nHloModule m\nENTRY main {\n  a = f(b)\n}\n")

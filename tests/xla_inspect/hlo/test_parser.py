@@ -339,3 +339,8 @@ ENTRY main.3 {
         {"calls": ("fused",)},
         {"calls": ("fused",)},
     ]
+
+
+def test_a_handwritten_module_with_a_schedule_may_omit_entry() -> None:
+    module = parse_module("HloModule m, is_scheduled=true\n\nmain {\n  ROOT x = f32[] parameter(0)\n}\n")
+    assert (module.entry.name, module.is_scheduled) == ("main", True)

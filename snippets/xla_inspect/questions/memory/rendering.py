@@ -31,8 +31,8 @@ def render(use: MemoryUse) -> Iterator[Part]:
     yield _say(use)
     if use.error and (use.refusal is None or use.refusal.space != HBM):
         yield from _tell_error(use)
-    # Without values at the peak, all tables would be empty.
-    if not use.rows:
+    # Without values at the peak, or with values of no bytes such as tokens, all tables would be empty.
+    if not use.rows or not use.needed_bytes:
         return
     first, rest = use.rows[:FEW], use.rows[FEW:]
     # Rows with a tiny share are merged into the last row, since they do not help to save memory.
