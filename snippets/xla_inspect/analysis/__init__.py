@@ -65,7 +65,15 @@ if TYPE_CHECKING:
         parse_report,
         place_buffers,
     )
-    from xla_inspect.analysis.module_stage import FINAL, Stage, StageName, find_stage, is_global, read_stage
+    from xla_inspect.analysis.module_stage import (
+        FINAL,
+        Stage,
+        StageName,
+        find_stage,
+        is_global,
+        is_scheduled,
+        read_stage,
+    )
     from xla_inspect.analysis.op_lines import (
         Operation,
         Place,

@@ -92,6 +92,8 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
         if kind is None:
             continue
         around = list(_climb(instruction, module))
+        # The other operands of a ragged exchange are its result's buffer, and the offsets and sizes of the rows.
+        operands = module.operands(instruction)[: 1 if kind == "ragged-all-to-all" else None]
         # The schedule contains the outermost caller within the innermost loop or branch.
         *_, scheduled = takewhile(lambda step: step.opcode not in STRUCTURE, around)
         is_cut = any(REDUCE_SCATTER in caller.computation for caller in around)
@@ -105,8 +107,8 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
             Collective(
                 name=instruction.name,
                 kind=REDUCE_SCATTER if is_cut and kind == "all-reduce" else kind,
-                operand_bytes=sum(operand.shape.bytes for operand in module.operands(instruction)),
-                group=count_group(instruction.attributes.get("replica_groups", ""), module.num_partitions),
+                operand_bytes=sum(operand.shape.bytes for operand in operands),
+                group=count_group(instruction.attributes.get("replica_groups", ""), module.device_count),
                 is_async=is_async(instruction) or any(step.opcode == "async-start" for step in around),
                 instruction=instruction,
                 scheduled=scheduled,
@@ -151,14 +153,25 @@ def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
 
 
 def name_kind(instruction: Instruction) -> str | None:
-    """Return the kind of collective that an instruction performs or starts, one of `COLLECTIVE_KINDS`, or None."""
-    opcode = instruction.opcode.removesuffix("-start")
+    """Return the kind of collective that an instruction performs or starts, one of `COLLECTIVE_KINDS`, or None.
+
+    A `send` to another device is a `collective-permute`, which the compiler splits into a `send` and a `recv`.
+    """
+    if instruction.opcode == "send" and instruction.attributes.get("is_host_transfer") != "true":
+        return "collective-permute"
+    # An `async-start` that is printed with the name of the collective has no computation that contains the collective.
+    is_named = instruction.opcode == "async-start" and instruction.wrapped
+    opcode = instruction.wrapped if is_named else instruction.opcode.removesuffix("-start")
     return opcode if opcode in COLLECTIVE_KINDS else None
 
 
 def is_async(instruction: Instruction) -> bool:
     """Return whether an instruction is any asynchronous start, or a step of a collective that a TPU compiler split."""
-    return instruction.opcode.endswith("-start") or STEP in (instruction.backend_config or "")
+    return (
+        instruction.opcode.endswith("-start")
+        or instruction.opcode == "send"
+        or STEP in (instruction.backend_config or "")
+    )
 
 
 def _climb(instruction: Instruction, module: Module) -> Iterator[Instruction]:

@@ -27,7 +27,8 @@ _LIST = re.compile(r"\{([\d,\s]+)\}")
 _NAMED = re.compile(r"sdy\.mesh @[\w.]+ = <\[(?P<axes>[^\]]*)\](?:, device_ids=\[(?P<ids>[\d,\s]*)\])?>")
 _NAMED_AXIS = re.compile(r'"(?P<name>[^"]*)"=(?P<size>\d+)')
 _HLO_MESH = re.compile(r"sharding=\{+mesh\[(?P<axes>'[^\]]*)\]")
-_PAIR = re.compile(r"\{(\d+),(\d+)\}")
+_SENDS = re.compile(r'_xla_send_recv_source_target_pairs="?\{(?:[\s,]*\{\d+,\s*\d+\})*')
+_PAIR = re.compile(r"\{(\d+),\s*(\d+)\}")
 _MOST_AXES = 10
 """The largest number of mesh axes for which groups are named, because every combination of axes is tried."""
 
@@ -170,8 +171,9 @@ def count_group(text: str, count: int) -> int:
 
 
 def read_pairs(instruction: Instruction) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of source and target devices of a `collective-permute`; empty for another instruction."""
-    text = instruction.attributes.get("source_target_pairs", "")
+    """Return the pairs of source and target devices of a `collective-permute` or a `send`; empty for others."""
+    sends = _SENDS.search(instruction.attributes.get("frontend_attributes", ""))
+    text = sends[0] if sends else instruction.attributes.get("source_target_pairs", "")
     return tuple((int(source), int(target)) for source, target in _PAIR.findall(text))
 
 

@@ -17,7 +17,7 @@ type StageName = Literal["before the optimizations", "between passes", "optimize
 """The stages of compilation that a module may come from."""
 type Shapes = Literal["of one device", "global", "unknown"]
 
-_SCHEDULED = re.compile(r"^HloModule [^\n]*\bis_scheduled=true")
+_SCHEDULED = re.compile(r"^\s*HloModule [^\n]*\bis_scheduled=true", re.MULTILINE)
 # The partitioner adds this suffix to the names of the computations that it writes.
 _PARTITIONED = re.compile(r"^ENTRY %?[\w.-]+_spmd\b", re.MULTILINE)
 _SHARDED = re.compile(
@@ -99,7 +99,7 @@ def read_stage(text: str, file_stage: StageName | None) -> StageName:
     # A scheduled module may also be dumped between passes, so the name of the file takes precedence.
     if file_stage == "between passes":
         return file_stage
-    if _SCHEDULED.match(text):
+    if is_scheduled(text):
         return "optimized"
     if is_global(text):
         # Global shapes contradict a file name that says "optimized", so the stage is unknown.
@@ -107,9 +107,14 @@ def read_stage(text: str, file_stage: StageName | None) -> StageName:
     return file_stage or "unknown"
 
 
+def is_scheduled(text: str) -> bool:
+    """Return whether the header of a module says that it is scheduled; comments may be in front of the header."""
+    return bool(_SCHEDULED.search(text))
+
+
 def is_global(text: str) -> bool:
     """Return whether a module's shapes are global: its shardings use several devices and it is not partitioned yet."""
-    if _SCHEDULED.match(text) or _PARTITIONED.search(text):
+    if is_scheduled(text) or _PARTITIONED.search(text):
         return False
     return bool(_SHARDED.search(text)) and count_spread(text) > 1
 
@@ -127,13 +132,14 @@ def find_stage(capture: Capture) -> Stage:
         return Stage("none", has_launches=False)
     module, description = capture.module, capture.missing.get("stage", "")
     if not description:
-        return Stage(devices=module.num_partitions)
+        return Stage(devices=module.device_count)
     name, _, last_pass = description.partition(": ")
-    devices = max(module.num_partitions, 1 if module.is_scheduled else count_spread(capture.after))
+    partitions = max(module.num_partitions, 1 if module.is_scheduled else count_spread(capture.after))
+    devices = partitions * module.device_count // module.num_partitions
     shapes: Shapes = "of one device"
-    if is_global(capture.after) or (devices > 1 and name == "before the optimizations"):
+    if is_global(capture.after) or (partitions > 1 and name == "before the optimizations"):
         shapes = "global"
-    elif devices > 1 and not (module.is_scheduled or _PARTITIONED.search(capture.after)):
+    elif partitions > 1 and not (module.is_scheduled or _PARTITIONED.search(capture.after)):
         shapes = "unknown"
     has_launches = module.is_scheduled or (name == "unknown" and shapes != "global" and _has_fusions(module))
     return Stage(name, last_pass, devices, shapes, has_launches)  # type: ignore[arg-type]  # the capture stores one of them

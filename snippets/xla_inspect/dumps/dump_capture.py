@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import parse_buffers, parse_live_ranges, parse_report, read_stage
+from xla_inspect.analysis import is_scheduled, parse_buffers, parse_live_ranges, parse_report, read_stage
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
 from xla_inspect.dumps.file_names import PASS, START
@@ -117,7 +117,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     missing = explain_absences(capture, module, texts.problems, others)
     if stage != "optimized":
         missing["stage"] = f"{stage}: {last_pass}" if last_pass else stage
-    if stage != "optimized" or "is_scheduled=true" not in capture.after.partition("\n")[0]:
+    if stage != "optimized" or not is_scheduled(capture.after):
         missing["after"] = _SHOWN.get(stage, _UNSCHEDULED)
     return _read_later(capture.retold(missing=missing), files, module, frames, disassemble)
 

@@ -234,6 +234,12 @@ class Module:
         return int(self.attributes.get("num_partitions", "1"))
 
     @property
+    def device_count(self) -> int:
+        """The number of devices that run the program: all partitions of all replicas."""
+        replicas = self.attributes.get("replica_count", "1")
+        return self.num_partitions * (int(replicas) if replicas.isdecimal() else 1)
+
+    @property
     def entry_computation_layout(self) -> str | None:
         """The shapes of the parameters and the result, with layouts, as written, or None."""
         return self.attributes.get("entry_computation_layout")

@@ -10,7 +10,7 @@ from jax.sharding import PartitionSpec as P
 from programs import exchange, train_step
 from xla_inspect import Capture, capture
 from xla_inspect.analysis.collectives import is_cut_anew, list_collectives
-from xla_inspect.analysis.device_groups import Mesh, read_groups
+from xla_inspect.analysis.device_groups import Mesh, read_groups, read_pairs
 from xla_inspect.analysis.value_flow import ValueFlow
 from xla_inspect.hlo import parse_module
 
@@ -166,3 +166,36 @@ ENTRY %main (x: f32[8], layer: s32[]) -> f32[8] {{
     module = parse_module(text)
     (collective,) = list_collectives(module)
     assert is_cut_anew(ValueFlow(module), collective) == is_cut
+
+
+WRITTEN = """HloModule m, replica_count=2, num_partitions=2
+
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+
+ENTRY main {
+  x = f32[16] parameter(0)
+  n = s32[4] parameter(1)
+  t = token[] after-all()
+  sum = f32[16] all-reduce(x), replica_groups={}, to_apply=add
+  part = ((f32[16]), f32[4]) reduce-scatter-start(x), dimensions={0}, replica_groups={{0,1,2,3}}, to_apply=add
+  parted = f32[4] reduce-scatter-done(part)
+  rows = f32[32] ragged-all-to-all(x, parted, n, n, n, n), replica_groups={{0,1,2,3}}
+  there = (f32[16], u32[], token[]) send(x, t), frontend_attributes={_xla_send_recv_source_target_pairs={{0, 1},{1,2}}}
+  host = (f32[16], u32[], token[]) send(x, t), is_host_transfer=true
+}
+"""
+
+
+def test_a_collective_is_counted_in_each_form_in_which_it_is_written() -> None:
+    collectives = list_collectives(parse_module(WRITTEN))
+    assert {one.name: (one.kind, one.operand_bytes, one.group, one.is_async) for one in collectives} == {
+        "sum": ("all-reduce", 64, 4, False),
+        "part": ("reduce-scatter", 64, 4, True),
+        "rows": ("ragged-all-to-all", 64, 4, False),
+        "there": ("collective-permute", 64, 4, True),
+    }
+    assert read_pairs(collectives[-1].instruction) == ((0, 1), (1, 2))

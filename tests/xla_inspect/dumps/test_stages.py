@@ -209,3 +209,20 @@ def test_a_text_that_is_cut_off_is_said_to_be(end: str, message: str) -> None:
     with pytest.raises(InspectError, match="the text is cut off") as refused:
         parse_module(text[: text.index(end)])
     assert message in str(refused.value)
+
+
+def test_a_scheduled_module_below_a_comment_is_the_optimized_one() -> None:
+    capture = read_files(
+        {"a.txt": ("\n// a comment\n" + LOOSE.replace("loose,", "loose, is_scheduled=true,")).encode()}
+    )
+    assert (find_stage(capture).name, "after" in capture.missing) == ("optimized", False)
+
+
+def test_the_devices_of_all_replicas_are_counted_and_their_shapes_are_those_of_one_device() -> None:
+    stage = find_stage(read_files({"a.txt": LOOSE.replace("num_partitions", "replica_count").encode()}))
+    assert (stage.devices, stage.shapes) == (8, "of one device")
+
+
+def test_a_module_whose_values_have_no_bytes_needs_no_memory() -> None:
+    capture = read_files({"a.txt": b"HloModule m\n\nENTRY main {\n  ROOT t = token[] after-all()\n}\n"})
+    assert "needs 0 B per device" in tell(explain_memory(capture, "m"))

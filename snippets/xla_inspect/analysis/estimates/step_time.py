@@ -119,7 +119,7 @@ class _Step:
             launched.launch.scheduled: time_launch(launched, self.module, rates, self.figures)
             for launched in self.launched
         }
-        devices, models = self.module.num_partitions, self.figures.models
+        devices, models = self.module.device_count, self.figures.models
         self.exchanges = {
             scheduled: time_collective(collective, rates, devices, models.get(collective.instruction.name, {}))
             for scheduled, collective in self.collectives.items()
@@ -135,7 +135,7 @@ class _Step:
                 # A fusion may contain both a collective and the product that overlaps with it.
                 compute=seconds if launched.work.products else 0.0,
                 background=getattr(self.exchanges[launch.scheduled] or Estimate(), scenario),
-                engines=name_links(collective, self.rates, self.module.num_partitions),
+                engines=name_links(collective, self.rates, self.module.device_count),
                 done=collective.done,
             )
         if launch.is_async:

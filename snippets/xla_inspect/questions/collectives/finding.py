@@ -178,7 +178,9 @@ class _Finding:
         return Exchange(
             name=collective.scheduled.name if collective.is_async else collective.name,
             kind=collective.kind,
-            shapes=tuple(operand.shape.plain for operand in self.capture.module.operands(instruction)),
+            shapes=tuple(
+                operand.shape.plain for operand in self.capture.module.operands(instruction) if operand.shape.is_array
+            ),
             operand_bytes=collective.operand_bytes,
             sent_bytes=replace(collective, group=group).sent_bytes,
             group=group,
