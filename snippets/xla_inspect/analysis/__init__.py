@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         FINAL,
         Stage,
         StageName,
+        count_spread,
         find_stage,
         is_global,
         is_scheduled,

@@ -81,6 +81,10 @@ def _fix_shapes(program: ProgramModule, shapes: Sequence[tuple[int, ...]], name:
         except Exception as error:
             reason = str(error).rpartition("UNKNOWN: ")[2].partition("\n")[0]
             message = f"{name} does not fit these sizes: {reason}"
+            if reason.endswith("has dynamic shapes"):
+                message = (
+                    f"{name} has sizes that depend on the values of arguments: {reason}; export it with these sizes"
+                )
             raise InspectError(message) from error
         results = tuple(read_array(name, kind, "") for kind in jax_private.find_main(refined).type.results)
         return replace(program, bytecode=jax_private.write_bytecode(refined), results=results)

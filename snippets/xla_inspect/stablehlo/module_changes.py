@@ -26,6 +26,31 @@ def list_inside(function: Any, name: str) -> list[Any]:
     return listed
 
 
+def remove_unknown_attributes(module: Any) -> None:
+    """Remove the attributes of unknown dialects, such as those of Reactant's analyses, which XLA cannot read."""
+    ir = jax_private.load_mlir()
+
+    def clean(attribute: Any) -> Any:
+        if isinstance(attribute, ir.DictAttr):
+            return ir.DictAttr.get({part.name: part.attr for part in attribute if not is_unknown(part.attr)})
+        return ir.ArrayAttr.get([*map(clean, attribute)])
+
+    def is_unknown(attribute: Any) -> bool:
+        is_list = isinstance(attribute, ir.ArrayAttr)
+        return any(map(is_unknown, attribute)) if is_list else isinstance(attribute, ir.OpaqueAttr)
+
+    def keep_known(operation: Any) -> Any:
+        for name in [*operation.attributes]:
+            if name in {"arg_attrs", "res_attrs"}:
+                operation.attributes[name] = clean(operation.attributes[name])
+            # The own attributes of an operation have names without a dialect.
+            elif "." in name and is_unknown(operation.attributes[name]):
+                del operation.attributes[name]
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(keep_known)
+
+
 def isolate(module: Any, functions: Mapping[str, Any], name: str) -> Any:
     """Rename the chosen function to `main`, remove the functions that it does not need, and return it."""
     ir, chosen = jax_private.load_mlir(), functions[name]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect import jax_private
-from xla_inspect.analysis import list_prime_factors
+from xla_inspect.analysis import count_spread, list_prime_factors
 from xla_inspect.errors import InspectError
 from xla_inspect.spelling import list_nearest, suggest_name
 from xla_inspect.stablehlo import module_changes
@@ -178,7 +178,11 @@ def _parse(file: StablehloFile, data: bytes) -> Any:
             # Without a handler MLIR prints what is wrong.
             with context.attach_diagnostic_handler(lambda _: True):
                 return stablehlo.deserialize_portable_artifact(context, data)
-        return ir.Module.parse(_ELIDED.sub("dense_resource<__elided__>", file.text) or data)
+        module = ir.Module.parse(_ELIDED.sub("dense_resource<__elided__>", file.text) or data)
+        # Until the middle of 2023, artifacts did not begin with their version.
+        is_artifact = any(part.operation.name.startswith("vhlo.func") for part in module.body.operations)
+        artifact = jax_private.write_bytecode(module) if is_artifact else b""
+        return stablehlo.deserialize_portable_artifact(context, artifact) if artifact else module
     except Exception as error:
         raise _explain(file, error, version[1].decode() if version else "") from error
 
@@ -209,6 +213,7 @@ def _explain(file: StablehloFile, error: Exception, version: str) -> InspectErro
 def _check_operations(file: StablehloFile, module: Any) -> None:
     """Check that XLA knows the operations of a module, and replace those that only its compiler for the CPU knows."""
     jax_private.load_mlir().Context.current.allow_unregistered_dialects = False
+    module_changes.remove_unknown_attributes(module)
     try:
         module.operation.verify()
     except Exception as error:
@@ -304,6 +309,9 @@ def _read_axes(file: StablehloFile, module: Any) -> dict[str, int]:
     attributes = module.operation.attributes
     counts = ("mhlo.num_replicas", "mhlo.num_partitions")
     replicas, partitions = (attributes[name].value if name in attributes else 1 for name in counts)
+    if partitions == 1:
+        # Exports of 2023 do not give the number, but only the annotations.
+        partitions = count_spread(module.operation.get_asm(large_elements_limit=16))
     if replicas > 1:
         message = (
             f"{file.name} is for {replicas} replicas, which JAX cannot compile; export it for a mesh of devices instead"

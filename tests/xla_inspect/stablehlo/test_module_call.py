@@ -151,6 +151,15 @@ def test_an_open_size_of_a_text_has_the_number_of_its_argument_and_dimension(wri
     assert "f32[7,4]" in compile_file(name, dims={"arg0.0": 7}).after
 
 
+def test_a_size_that_a_value_gives_is_not_blamed_on_the_sizes_of_arguments(write: Callable[..., str]) -> None:
+    body = (
+        "%0 = stablehlo.dynamic_iota %size, dim = 0 : (tensor<1xi32>) -> tensor<?xf32>\n    return %0 : tensor<?xf32>"
+    )
+    text = f"func.func @main(%size: tensor<1xi32>, %x: tensor<?xf32>) -> tensor<?xf32> {{\n    {body}\n}}\n"
+    with pytest.raises(InspectError, match=r"a\.mlir has sizes that depend on the values of arguments: a\.mlir:2:"):
+        compile_file(write("a.mlir", text), dims={"arg1.0": 8})
+
+
 def test_lines_are_those_of_the_text_or_of_the_framework(write: Callable[..., str]) -> None:
     of_text = compile_file(write("a.mlir", LAYER))
     assert {(frame.file, frame.function, frame.line) for chain in of_text.frames.values() for frame in chain} >= {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from xla_inspect import InspectError
+from xla_inspect import InspectError, jax_private
 from xla_inspect.stablehlo import find_file, list_functions, read_module
 
 from .conftest import LAYER
@@ -68,6 +68,26 @@ def test_an_operation_of_another_function_does_not_stop_the_answer(write: Callab
 
 def test_a_copy_of_a_variable_is_removed_because_only_the_cpu_knows_it(write: Callable[..., str]) -> None:
     assert b"mhlo" not in read(write, wrap("%1 = mhlo.copy %x : tensor<4xf32>\n" + ADD.replace("%x", "%1"))).bytecode
+
+
+def test_attributes_of_a_dialect_that_xla_does_not_know_are_removed(write: Callable[..., str]) -> None:
+    unknown = '{enzymexla.guaranteed = [#enzymexla<guaranteed YES>], jax.result_info = "y"}'
+    program = read(write, wrap(f"%0 = stablehlo.add %x, %x {unknown} : tensor<4xf32>", attributes=unknown))
+    assert (b"enzymexla" in program.bytecode, program.bytecode.count(b"jax.result_info")) == (False, 1)
+
+
+def test_an_artifact_without_a_version_in_front_is_read(write: Callable[..., str]) -> None:
+    stablehlo, ir = jax_private.load_stablehlo(), jax_private.load_mlir()
+    artifact = stablehlo.serialize_portable_artifact_str(wrap(ADD), stablehlo.get_current_version())
+    with jax_private.make_context():
+        content = jax_private.write_bytecode(ir.Module.parse(artifact))
+    assert not content.startswith(b"ML\xefR\rStableHLO")
+    assert read(write, content).describe()[0] == "arg0: float32[4]"
+
+
+def test_the_number_of_devices_is_that_of_the_annotations_if_the_module_has_none(write: Callable[..., str]) -> None:
+    sharded = '%0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[4]0,1,2,3}"} : '
+    assert read(write, wrap(f"{sharded}(tensor<4xf32>) -> tensor<4xf32>")).axes == {"axis0": 2, "axis1": 2}
 
 
 def test_a_constant_without_its_value_is_an_argument(write: Callable[..., str]) -> None:
