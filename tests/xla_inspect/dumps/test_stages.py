@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from xla_inspect.answers import write_json
 from xla_inspect.dumps import Files, list_modules, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import parse_module
-from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.questions.collectives import find_exchanges, finding
 from xla_inspect.questions.diff import compare_captures
 from xla_inspect.questions.kernels import rank_launches
 from xla_inspect.questions.memory import explain_memory
@@ -226,3 +227,17 @@ def test_the_devices_of_all_replicas_are_counted_and_their_shapes_are_those_of_o
 def test_a_module_whose_values_have_no_bytes_needs_no_memory() -> None:
     capture = read_files({"a.txt": b"HloModule m\n\nENTRY main {\n  ROOT t = token[] after-all()\n}\n"})
     assert "needs 0 B per device" in tell(explain_memory(capture, "m"))
+
+
+def test_a_module_without_lines_is_not_searched_for_the_line_of_each_collective(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    values = ["x", *(f"s{number}" for number in range(60))]
+    sums = [f"  {new} = f32[16] all-reduce({old}), to_apply=add" for old, new in pairwise(values)]
+    head, entry = LOOSE.replace("%", "").split("ENTRY")
+    parameter = entry.split("\n")[1]
+    text = f"{head}ENTRY main {{\n{parameter}\n" + "\n".join(sums) + "\n}\n"
+    visits = list[str]()
+    monkeypatch.setattr(finding, "find_frame", lambda _, instruction: visits.append(instruction.name))
+    exchanges = find_exchanges("loose", read_files({"a.txt": text.encode()}), {})
+    assert (len(exchanges.exchanges), len(visits) < 6 * 60) == (60, True)

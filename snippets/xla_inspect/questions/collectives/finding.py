@@ -140,6 +140,11 @@ class _Finding:
         return {launch.launch.scheduled: launch for launch in model_launches(self.capture)}
 
     @cached_property
+    def devices(self) -> int:
+        """The number of devices of the program."""
+        return find_stage(self.capture).devices
+
+    @cached_property
     def step(self) -> StepTime | None:
         """The estimated time of the program, or None without an estimate of each collective."""
         step = time_program(self.capture)
@@ -157,7 +162,7 @@ class _Finding:
 
     def _describe(self, collective: Collective) -> Exchange:
         instruction = collective.instruction
-        count = find_stage(self.capture).devices
+        count = self.devices
         groups = read_groups(instruction.attributes.get("replica_groups", ""), count)
         pairs = read_pairs(instruction)
         axes: tuple[str, ...] = ()
@@ -232,6 +237,9 @@ class _Finding:
 
     def _search(self, value: Instruction, *, upwards: bool) -> Place | None:
         """Return the nearest line among the instructions that a value depends on, or among those that use it."""
+        if not self.capture.frames:
+            # Without any line in the module, each search would visit the whole module.
+            return None
         reached = search([value], self._list_above if upwards else self.capture.module.users)
         return next(filter(None, map(self._locate, reached)), None)
 
