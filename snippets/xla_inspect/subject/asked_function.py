@@ -255,15 +255,27 @@ def _open_jitted(function: Any, original: Call) -> Call | None:
     from xla_inspect.subject.compile_listener import ANY, ReachedError, Watch
 
     watch = Watch(ANY)
-    # The watch stops the function at its inner call of `jax.jit`, so nothing is compiled.
-    with watch.watching(), suppress(ReachedError):
-        try:
-            function.lower(*original.args, **original.kwargs)
-        except TypeError:
-            # Equinox does not treat a shape as an array, but it does accept a tracer.
-            call, arrays = nn_models.hold_rest(partial(function), original.args)
-            jax.eval_shape(call, *arrays, **original.kwargs)
+
+    def reach(use: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        # The watch stops the function at its inner call of `jax.jit`, so nothing is compiled.
+        with watch.watching(), suppress(ReachedError):
+            use(*args, **kwargs)
+
+    try:
+        reach(function.lower, *original.args, **original.kwargs)
+    except Exception:
+        if not any(map(_is_shape, jax.tree.leaves(original.args))):
+            raise
+        # Equinox passes a shape to the user's function as it is, but treats a tracer as an array.
+        call, shapes = nn_models.hold_rest(partial(function), original.args, is_array=_is_shape)
+        jax.eval_shape(partial(reach, call), *shapes, **original.kwargs)
     return watch.reached.call if watch.reached else None
+
+
+def _is_shape(leaf: Any) -> bool:
+    import jax
+
+    return isinstance(leaf, jax.ShapeDtypeStruct)
 
 
 def _instantiate(kind: type, name: str) -> Any:

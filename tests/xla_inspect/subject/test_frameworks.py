@@ -103,3 +103,40 @@ def test_a_folder_of_a_saved_model_needs_tensorflow(signature: str, tmp_path: Pa
     (tmp_path / "saved_model.pb").touch()
     with pytest.raises(InspectError, match="is exported by tensorflow, which is not installed"):
         read_stablehlo(Request((f"{tmp_path}{signature}",)))
+
+
+FILTERED = """
+import jax, jax.numpy as jnp
+class Filtered:
+    '''A function jitted as by `equinox.filter_jit`: JAX traces the arrays, and everything else is static.'''
+    def __init__(self, function): self.function = function
+    def split(self, model):
+        leaves, tree = jax.tree.flatten(model)
+        arrays = [leaf if isinstance(leaf, jax.Array) else None for leaf in leaves]
+        rest = tuple(None if isinstance(leaf, jax.Array) else leaf for leaf in leaves)
+        def call(arrays, rest):
+            whole = [array if value is None else value for array, value in zip(arrays, rest)]
+            results = jax.tree.leaves(self.function(jax.tree.unflatten(tree, whole)))
+            return [leaf for leaf in results if not callable(leaf)]
+        return jax.jit(call, static_argnums=1), arrays, rest
+    def __call__(self, model):
+        jitted, arrays, rest = self.split(model)
+        jitted(arrays, rest)
+        return model
+    def lower(self, model):
+        jitted, arrays, rest = self.split(model)
+        return jitted.lower(arrays, rest)
+def step(model):
+    x = model["x"].reshape(-1)
+    return {**model, "x": model["activation"](x if model["flat"] else x[:1]) * model["w"]}
+step = Filtered(step)
+x = jax.ShapeDtypeStruct((4, 8), jnp.float32)
+EXAMPLE = ({"x": x, "w": jnp.float32(2), "flat": True, "activation": jnp.tanh},)
+"""
+
+
+def test_a_shape_in_the_arguments_of_a_function_that_equinox_jitted_is_an_array(tmp_path: Path) -> None:
+    path = tmp_path / "of_equinox.py"
+    path.write_text(FILTERED, encoding="utf-8")
+    # The flag and the activation stay Python values, and the result may contain the activation.
+    assert "f32[32] = tanh" in read_function(Request((f"{path}:step",))).capture("cpu").jaxpr
