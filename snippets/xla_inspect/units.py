@@ -58,6 +58,18 @@ def format_amount(number: float) -> str:
     return f"{number:.3g}"
 
 
+def format_runs(runs: int | None, counted: int) -> str:
+    """Return a number of runs as text, as in `1,024`, or as in `16 x ?` if a loop or branch has an unknown number.
+
+    Args:
+        runs: The number, or None if it is unknown.
+        counted: The number if each loop or branch with an unknown number runs once.
+    """
+    if runs is not None:
+        return f"{runs:,}"
+    return "?" if counted == 1 else f"{counted:,} x ?"
+
+
 def format_duration(seconds: float) -> str:
     """Return a time with its unit, as in `0.13 µs` and `250 ms`, rounded to two digits or, from 100 on, to an integer.
 

@@ -55,6 +55,7 @@ class Launch:
         scheduled: The instruction in the schedule, which is the start of an asynchronous operation.
         within: The names of the loops and branches around it, outermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
+        counted_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
         thunk: The thunk of the GPU's runtime, or None for other targets.
     """
 
@@ -62,6 +63,7 @@ class Launch:
     scheduled: Instruction
     within: tuple[str, ...]
     runs: int | None
+    counted_runs: int
     thunk: Thunk | None
 
     @property
@@ -149,7 +151,7 @@ def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
         current = labels.get(thunk.name)
         if current is None or thunk.grid or (current.kind in _SHELLS and thunk.kind not in _SHELLS):
             labels[thunk.name] = thunk
-    return tuple(launch for launch in _walk(Loops(module), module.entry, (), 1, labels) if launch.role)
+    return tuple(launch for launch in _walk(Loops(module), module.entry, (), (1, 1), labels) if launch.role)
 
 
 def list_kernels(program: Capture | Module) -> tuple[Launch, ...]:
@@ -169,7 +171,11 @@ def calls_host(instruction: Instruction) -> bool:
 
 
 def _walk(
-    loops: Loops, computation: Computation, within: tuple[str, ...], runs: int | None, thunks: Mapping[str, Thunk]
+    loops: Loops,
+    computation: Computation,
+    within: tuple[str, ...],
+    runs: tuple[int | None, int],
+    thunks: Mapping[str, Thunk],
 ) -> Iterator[Launch]:
     module = loops.module
     for instruction in computation:
@@ -181,12 +187,14 @@ def _walk(
             inside = within if instruction.opcode == "call" else (*within, instruction.name)
             for name in instruction.called:
                 times = loops.count_calls(instruction, name)
-                total = None if runs is None or times is None else runs * times
-                yield from _walk(loops, module.computation(name), inside, total, thunks)
+                total = None if runs[0] is None or times is None else runs[0] * times
+                counted = runs[1] * (1 if times is None else times)
+                yield from _walk(loops, module.computation(name), inside, (total, counted), thunks)
         else:
             work = _find_started(module, instruction)
             # The thunk of an asynchronous operation may have the name of the operation or of its start.
-            yield Launch(work, instruction, within, runs, thunks.get(work.name) or thunks.get(instruction.name))
+            thunk = thunks.get(work.name) or thunks.get(instruction.name)
+            yield Launch(work, instruction, within, *runs, thunk)
 
 
 def _find_started(module: Module, instruction: Instruction) -> Instruction:

@@ -92,6 +92,16 @@ class Loops:
             self._runs[computation] = sum(products) if products and len(products) == len(calls) else None
         return self._runs[computation]
 
+    def count_least_runs(self, computation: str) -> int:
+        """Return how often a computation runs in total if each loop or branch with an unknown number runs once."""
+        if computation == self.module.entry.name:
+            return 1
+        total = 0
+        for caller in self.module.callers.get(computation, ()):
+            times = self.count_calls(caller, computation)
+            total += self.count_least_runs(caller.computation) * (1 if times is None else times)
+        return total
+
     def _derive(self, loop: Instruction) -> int | None:
         """Return the trip count of a loop from the start, step and bound of its counter, or None if one is unknown."""
         comparison = self._find_comparison(loop)

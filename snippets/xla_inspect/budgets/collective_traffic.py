@@ -43,7 +43,7 @@ class CollectiveTraffic:
     def count(self) -> Quantity:
         """The number of runs in one step, counting every iteration of a loop; once if the number is unknown."""
         # A collective in a loop with an unknown number of iterations runs at least once.
-        return self._count(f"runs of {self._name}", sum(exchange.runs or 1 for exchange in self._exchanges), "")
+        return self._count(f"runs of {self._name}", sum(exchange.counted_runs for exchange in self._exchanges), "")
 
     def __repr__(self) -> str:
         """Return the number of collectives and their bytes."""

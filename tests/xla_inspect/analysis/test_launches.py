@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from programs import control_flow, ranked
 from xla_inspect import capture
 from xla_inspect.analysis import launches
 from xla_inspect.analysis.launches import find_role, list_kernels, list_launches
+from xla_inspect.analysis.loops import Loops
 from xla_inspect.hlo import parse_module
+from xla_inspect.questions.summary import summarize
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -143,6 +147,27 @@ def test_a_branch_or_a_loop_of_unknown_length_has_an_unknown_number_of_runs() ->
         function, example = control_flow.PROGRAMS[name]
         inside = [launch for launch in list_launches(capture(function, *example)) if launch.within]
         assert {launch.runs for launch in inside} == {None}
+
+
+def test_totals_count_the_layers_of_a_decoding_step_in_a_loop_of_unknown_length() -> None:
+    weights = jnp.ones((8, 64, 64))
+
+    def step(carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        layers = jax.lax.scan(lambda x, weight: (jnp.tanh(x @ weight), None), carry[1], weights)
+        return carry[0] + jnp.int32(layers[0][0, 0]), layers[0]
+
+    def generate(x: jax.Array) -> jax.Array:
+        tokens, _ = jax.lax.while_loop(lambda carry: carry[0] < 9, step, (jnp.int32(0), x))
+        return tokens
+
+    program = capture(generate, jnp.ones((4, 64)))
+    loops = Loops(program.module)
+    launches = [launch for launch in list_launches(program) if len(launch.within) > 1]
+    assert {launch.runs for launch in launches} == {None}
+    # The condition of the inner loop runs once more than its body.
+    assert {launch.counted_runs for launch in launches} == {8, 9}
+    assert any("unknown trip count" in str(part) for part in summarize("generate", [program], "").tell())
+    assert {loops.count_least_runs(launch.instruction.computation) for launch in launches} == {8, 9}
 
 
 @pytest.mark.usefixtures("all_targets")

@@ -14,7 +14,7 @@ from xla_inspect.questions.collectives.collective import (
 )
 from xla_inspect.questions.collectives.finding import Exchanges  # noqa: TC001
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_seconds, format_share, shorten
+from xla_inspect.units import format_amount, format_bytes, format_runs, format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,8 +67,8 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
     unknown = sum(exchange.runs is None for exchange in exchanges.exchanges)
     if unknown:
         yield (
-            f"{plural(unknown, 'collective is', 'collectives are')} counted as one run each, since the trip count of "
-            "a loop or the taken branch is not known at compile time."
+            f"For {plural(unknown, 'collective')}, each loop with an unknown trip count counts as one iteration, and "
+            "each branch as taken once (? in the column runs)."
         )
 
 
@@ -100,8 +100,7 @@ def _say_alone(exchanges: Exchanges) -> str:
 def _sum_up(exchanges: Exchanges) -> str:
     total = sum(exchange.total_bytes for exchange in exchanges.exchanges)
     least = sum(exchange.total_sent for exchange in exchanges.exchanges)
-    # A collective with an unknown number of runs counts once.
-    runs = sum(exchange.runs or 1 for exchange in exchanges.exchanges)
+    runs = sum(exchange.counted_runs for exchange in exchanges.exchanges)
     hidden = [exchange for exchange in exchanges.exchanges if exchange.is_overlapped]
     apart = sum(exchange.total_bytes for exchange in hidden)
     rows = _group(exchanges.exchanges)[:_LARGEST]
@@ -168,7 +167,7 @@ def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
     grouped = _group(exchanges.exchanges)
     for number, same in enumerate(grouped[:_MOST_ROWS], 1):
         one = same[0]
-        times = "?" if one.runs is None else f"{one.runs}"
+        times = format_runs(one.runs, one.counted_runs)
         size = format_bytes(one.operand_bytes), format_bytes(one.sent_bytes)
         rows.append((str(number), f"{len(same)} x {times}", one.kind, *size, one.where, _name_group(one)))
         members = _list_members(one)
@@ -272,6 +271,7 @@ def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
             exchange.groups,
             exchange.pairs,
             exchange.runs,
+            exchange.counted_runs,
             exchange.places,
             exchange.is_asked,
         )

@@ -96,8 +96,7 @@ def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
         place = exchange.places[0] if exchange.places else None
         what = f"{exchange.kind} {'x'.join(exchange.axes) or exchange.group}"
         file, line = (place.file, place.line) if place else ("", 0)
-        # A collective in a loop with an unknown trip count counts once.
-        yield _count(capture, what, file, line, 1 if exchange.runs is None else exchange.runs)
+        yield _count(capture, what, file, line, exchange.counted_runs)
 
 
 def _measure(capture: Capture) -> Iterable[LineCount]:

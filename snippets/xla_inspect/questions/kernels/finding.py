@@ -44,7 +44,7 @@ class Kernels(Answer):
         times: The limits of the estimates, or an empty string without them.
         least_seconds: The least time of all launches one after the other, each with its known number of runs; None if
             no peak rates of the target are published.
-        unknown_runs: The number of launches with an unknown number of runs, which count once.
+        unknown_runs: The number of launches with an unknown number of runs.
         model: The limits of the model of the least time, or the reason why the target has none.
         without_gpu: Sentences about decisions that XLA takes without the GPU, or an empty string.
         registers_gap: The reason why registers are unknown, or an empty string.
@@ -116,7 +116,7 @@ def rank_launches(
         named=requested,
         time=step.seconds if step else None,
         times=explain_times({capture.target: step}),
-        least_seconds=sum((row.least_seconds or 0.0) * (row.runs or 1) for row in rows) if hardware else None,
+        least_seconds=sum((row.least_seconds or 0.0) * row.counted_runs for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
         without_gpu=_explain_decisions(capture),

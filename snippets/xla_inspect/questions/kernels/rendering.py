@@ -10,7 +10,7 @@ from xla_inspect.answers import Hint, Table, say_time, show_range, suggest, tell
 from xla_inspect.plural import plural
 from xla_inspect.questions.kernels.finding import _LONGEST, Kernels
 from xla_inspect.targets import find_terms, title
-from xla_inspect.units import format_amount, format_bytes, format_seconds, format_share, shorten
+from xla_inspect.units import format_amount, format_bytes, format_runs, format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def _say_named(kernels: Kernels) -> str:
     row = next(row for row in kernels.launches if row.name == kernels.named[0])
     what = f"{row.kind} {row.role}" if row.kind != row.role else row.kind
     where = f" from {row.where}" if row.where else ""
-    runs = f" in {plural(row.runs or 1, 'run')}" if row.runs != 1 else ""
+    runs = f" in {plural(row.counted_runs, 'run')}" if row.runs != 1 else ""
     time = f"; it takes {say_time(row.time)}{runs}" if row.time and row.time.likely else ""
     return f"{row.name} is a {what}{where} in {kernels.program} on {title(kernels.target)}{time}."
 
@@ -108,8 +108,8 @@ def _tell_list(kernels: Kernels) -> Iterator[Part]:
         yield f"{omitted} not shown{share}; --all shows all launches."
     if kernels.unknown_runs:
         yield (
-            f"{plural(kernels.unknown_runs, 'launch is', 'launches are')} counted once (? in the column runs): the "
-            "trip count of the loop or the taken branch is not known at compile time."
+            f"For {plural(kernels.unknown_runs, 'launch', 'launches')}, each loop with an unknown trip count counts as "
+            "one iteration, and each branch as taken once (? in the column runs)."
         )
     unit = ("time", format_seconds) if kernels.time else ("bytes", _show_bytes)
     # With one launch for each line, the totals would repeat the table of launches.
@@ -157,10 +157,10 @@ def _list_row(row: LaunchRow, terms: Terms) -> tuple[str, ...]:
         shorten(row.name, _NAME),
         format_seconds(row.weight[0]),
         row.time_limit,
-        "?" if row.runs is None else f"{row.runs:,}",
+        format_runs(row.runs, row.counted_runs),
         format_bytes(row.weight[1]),
         # A library call with unknown work must not look as if it did none.
-        format_amount(row.flops * (row.runs or 1)) if row.flops else ("?" if row.unknown_work else "0"),
+        format_amount(row.flops * row.counted_runs) if row.flops else ("?" if row.unknown_work else "0"),
         "; ".join(part for part in about if part) or "no line known",
     )
 

@@ -57,6 +57,7 @@ class TargetSummary:
         flops: Operations, where loops count with their trip counts if the compiler knows them.
         time: The estimated time of the program in seconds with its range, or None, as for a CPU.
         moved_bytes: Bytes of main memory that launches read and write, where loops count with their trip counts.
+        has_unknown_runs: Whether the number of runs of a launch is unknown, because of a loop or a branch around it.
         peak_bytes: The executable's peak memory.
         argument_bytes: The bytes of arguments at the peak.
         temporary_bytes: The bytes at the peak that are neither arguments, results nor constants, or None without a
@@ -81,6 +82,7 @@ class TargetSummary:
     flops: float | None
     time: Estimate | None
     moved_bytes: int | None
+    has_unknown_runs: bool
     peak_bytes: int
     argument_bytes: int
     temporary_bytes: int | None
@@ -157,9 +159,10 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
         kinds=dict(kinds.most_common()),
         copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
-        flops=sum(launch.work.flops * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
+        flops=sum(launch.work.flops * launch.launch.counted_runs for launch in launches) if has_launches else None,
         time=step.seconds if step else None,
-        moved_bytes=sum(launch.bytes * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
+        moved_bytes=sum(launch.bytes * launch.launch.counted_runs for launch in launches) if has_launches else None,
+        has_unknown_runs=any(launch.launch.runs is None for launch in launches),
         peak_bytes=memory.needed_bytes,
         argument_bytes=memory.sum_roles("argument"),
         temporary_bytes=None if memory.gap else memory.sum_roles(*ON_THE_WAY),
@@ -186,7 +189,7 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
 
 def _measure(launch: Launched, times: Mapping[str, float]) -> tuple[float, int]:
     """Return the estimated seconds of all runs of a kernel, or 0 without an estimate, and the bytes they move."""
-    return times.get(launch.launch.name, 0.0), launch.bytes * (launch.launch.runs or 1)
+    return times.get(launch.launch.name, 0.0), launch.bytes * launch.launch.counted_runs
 
 
 def _find_kernels(kernels: Sequence[Launched], times: Mapping[str, float]) -> Iterator[Largest]:

@@ -51,6 +51,8 @@ def render(summary: Summary) -> Iterator[Part]:
         rows.append(("compile time", [format_duration(target.compile_seconds) for target in summary.targets]))
     header = ("per device", *(target.target for target in summary.targets))
     yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
+    if any(target.has_unknown_runs for target in summary.targets):
+        yield "Each loop with an unknown trip count counts as one iteration, and each branch as taken once."
     for target in summary.targets:
         if target.replication and (sentence := target.replication.sentence):
             yield f"Replicated on {title(target.target)}: {sentence}."
