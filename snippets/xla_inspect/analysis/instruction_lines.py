@@ -99,10 +99,19 @@ def find_computation_lines(
             lines[instruction] = replace(line, through=name.name)
     # Operands precede their users: a forward walk passes lines on to users, a backward walk to operands.
     for instruction in computation:
-        if instruction not in lines and instruction.opcode not in _PRODUCTS:
+        if instruction not in lines and instruction.opcode not in _PRODUCTS and instruction.opcode != "tuple":
             _borrow(lines, instruction, computation.operands(instruction))
+    # The values that a loop carries belong to the line of the loop, not to that of another value that it carries.
+    for caller in module.callers.get(computation.name, ()):
+        if (
+            computation.root.opcode == "tuple"
+            and computation.root not in lines
+            and (line := locate(caller)) is not None
+        ):
+            lines[computation.root] = replace(line, through=caller.name)
     for instruction in reversed(computation.instructions):
-        if instruction not in lines and instruction.opcode not in _PRODUCTS:
+        is_bundle = instruction.opcode == "parameter" and instruction.shape.is_tuple
+        if instruction not in lines and instruction.opcode not in _PRODUCTS and not is_bundle:
             _borrow(lines, instruction, computation.users(instruction.name))
     return lines
 

@@ -6,12 +6,15 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import pytest
 
 from programs import control_flow, transformer_block_grad
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis import find_lines, list_kernels, list_traffic
 from xla_inspect.analysis.flops import Work
+from xla_inspect.analysis.instruction_lines import read_line
 from xla_inspect.analysis.launch_costs import MEMORY, NOTHING, STATEMENT, bound, model_launches
 from xla_inspect.report import find_measured, hash_program, read_times
 from xla_inspect.report.explorer import describe_kernels
@@ -50,6 +53,16 @@ def test_the_bytes_of_the_launches_are_those_of_the_module(block: Captures) -> N
     for program in block.values():
         expected = [(cost.name, cost.main, cost.total - cost.main) for cost in list_traffic(program.module)]
         assert [(cost.launch.name, cost.bytes, cost.on_chip) for cost in model_launches(program)] == expected
+
+
+def test_the_buffer_of_a_loop_has_the_line_of_the_loop_and_not_of_another_value_that_it_carries() -> None:
+    def step(x: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
+        x = jnp.sin(x)
+        return jax.lax.scan(lambda x, weight: (jnp.tanh(x @ weight), jnp.cos(weight)), x, jnp.ones((4, 64, 64)))
+
+    program = capture(lambda x: jax.lax.scan(step, x, None, length=8), jnp.ones((8, 64)))
+    texts = [(launch.launch.name, read_line(program, launch.lines[0])) for launch in model_launches(program)]
+    assert [name for name, text in texts if text == "x = jnp.sin(x)"] == ["wrapped_sine"]
 
 
 def test_a_launch_has_the_lines_of_all_that_is_fused_in_it_and_its_own_first(block: Captures) -> None:
