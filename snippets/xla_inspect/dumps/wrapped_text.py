@@ -33,6 +33,8 @@ _FENCED = re.compile(rf"^{_FENCE.pattern}[^\n]*\n(.*?)^{_FENCE.pattern}", re.MUL
 # The lines of a module outside its computations: tables of frames, heads and ends of computations, and comments.
 _OUTSIDE = re.compile(r"\s*$|(?:File|Function|Stack)[A-Z]\w+s\s*$|\d+ [\"{]|.*\{\s*$|\s*(?://|/\*|\*/|#)|\}")
 _CLOSING = re.compile(r"\}(?:, execution_thread=\"[^\"\n]*\")?")
+_END = re.compile(rf"(?:.*[\s)])?{_CLOSING.pattern}")
+"""The last line of a module; in handwritten text, the last instruction may precede the brace."""
 _COMMENTS = re.compile(r"(?>\s*+(?://|#)[^\n]*+\n|\s*+/\*.*?\*/)*+\s*+HloModule ", re.DOTALL)
 
 
@@ -41,7 +43,7 @@ def list_wrapped(text: str) -> tuple[list[str], list[str]]:
 
     Both lists are empty for a text that begins with a module, after comments, and ends with a computation.
     """
-    if _COMMENTS.match(text) and _CLOSING.fullmatch(text.rstrip().rpartition("\n")[2].strip()):
+    if _COMMENTS.match(text) and _END.fullmatch(text.rstrip().rpartition("\n")[2].strip()):
         return [], []
     text = _unescape(text, _ESCAPED)
     text = html.unescape(text) if "-&gt;" in text else text

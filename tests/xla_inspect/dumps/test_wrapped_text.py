@@ -94,6 +94,20 @@ def test_the_lines_of_two_processes_in_one_log_are_told_apart(hlo: str) -> None:
     assert [capture.after.rstrip() for capture in captures] == [read_files(hlo)[0].after.rstrip()] * 2
 
 
+def test_a_handwritten_module_with_braces_beside_its_instructions_is_read_whole() -> None:
+    text = """HloModule m
+
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }
+
+ENTRY main { x = f32[8]{0} parameter(0)
+  ROOT y = f32[8]{0} negate(x) }
+"""
+    (capture,) = read_files(text)
+    assert [step.opcode for step in capture.unoptimized_module.entry] == ["parameter", "negate"]
+
+
 def test_computations_without_a_header_are_read_from_a_fence() -> None:
     (capture,) = read_files("See\n\n> ```\n> ENTRY main {\n>   ROOT p = f32[8] parameter(0)\n> }\n> ```\nok\n")
     assert capture.module.instruction_count() == 1

@@ -282,7 +282,7 @@ class _Finding:
         times = [launch.bound.seconds for launch in kernels if launch.bound]
         # The estimates count all runs of a launch, which has as many as the collective next to it.
         seconds = [
-            one.total.likely / launch.launch.counted_runs
+            one.total.likely / max(1, launch.launch.counted_runs)
             for launch in kernels
             if (one := self.timed.get(launch.launch.scheduled))
         ]
