@@ -225,10 +225,13 @@ def find_answers(options: argparse.Namespace) -> tuple[Subject, list[Answer], li
     question = load_part(options.command, "options")
     if take_names := getattr(question, "take_names", None):
         take_names(options)
-    # A misspelled target is reported before the user's code is loaded, which may take long.
+    request = read_request(options)
+    # A misspelled target is reported before the user's code is loaded, which may take long. A dump may be for other
+    # hardware than that of the targets.
     for target in options.target or ():
-        find_target(target)
-    subject = read_subject(read_request(options), options.load_limit)
+        if request.words[0] in CALLS or not subjects.is_dump(request.words[0]):
+            find_target(target)
+    subject = read_subject(request, options.load_limit)
     subject.is_timed, subject.lines_of = not options.no_times, options.lines_of
     targets, missing = choose_targets(getattr(question, "USUAL", USUAL), subject, options.target)
     return subject, list(question.ask(subject, targets, options)), missing

@@ -96,6 +96,15 @@ def ask(*words: str) -> tuple[int, str]:
     return command_line.run_here(words, out), out.getvalue()
 
 
+def test_the_suggested_command_about_a_dump_of_unknown_hardware_runs(tmp_path: Path) -> None:
+    instruction = "ROOT send = (f32[8], u32[], token[]) send(x, t)"
+    entry = f"ENTRY e {{\n  x = f32[8] parameter(0)\n  t = token[] after-all()\n  {instruction}\n}}\n"
+    (tmp_path / "m.hlo").write_text(f"HloModule m, is_scheduled=true\n\n{entry}", encoding="utf-8")
+    _, text = ask("kernels", str(tmp_path / "m.hlo"))
+    command = text.replace("\\\n", "").partition("xla-inspect ")[2].partition("\n")[0].split()
+    assert (command[-1], ask(*command)[0]) == ("unknown", 0)
+
+
 def test_missing_parts_are_reported_as_text_and_as_json(dump: Path) -> None:
     _, text = ask("why", str(dump))
     assert "These files lack: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
