@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis.value_flow import REWRITING, search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Frame, Instruction, Module
@@ -102,18 +102,24 @@ def find_computation_lines(
         if instruction not in lines and instruction.opcode not in _PRODUCTS and instruction.opcode != "tuple":
             _borrow(lines, instruction, computation.operands(instruction))
     # The values that a loop carries belong to the line of the loop, not to that of another value that it carries.
-    for caller in module.callers.get(computation.name, ()):
-        if (
-            computation.root.opcode == "tuple"
-            and computation.root not in lines
-            and (line := locate(caller)) is not None
-        ):
-            lines[computation.root] = replace(line, through=caller.name)
+    lines = _find_caller_line(computation.root, module.callers.get(computation.name, ()), locate) | lines
     for instruction in reversed(computation.instructions):
-        is_bundle = instruction.opcode == "parameter" and instruction.shape.is_tuple
-        if instruction not in lines and instruction.opcode not in _PRODUCTS and not is_bundle:
+        if instruction not in lines and not _is_bundle(instruction):
             _borrow(lines, instruction, computation.users(instruction.name))
     return lines
+
+
+def _find_caller_line(
+    root: Instruction, callers: Iterable[Instruction], locate: Callable[[Instruction], SourceLine | None]
+) -> dict[Instruction, SourceLine]:
+    """Return the line of the first caller with a line, by the computation's root; empty without one or for no tuple."""
+    lines = ((caller, locate(caller)) for caller in callers if root.opcode == "tuple")
+    return next(({root: replace(line, through=caller.name)} for caller, line in lines if line), {})
+
+
+def _is_bundle(instruction: Instruction) -> bool:
+    """Return whether an instruction holds values of several lines: a product of tuples, or a parameter that is one."""
+    return instruction.opcode in _PRODUCTS or (instruction.opcode == "parameter" and instruction.shape.is_tuple)
 
 
 def _find_renamed(module: Module, value: Instruction) -> Instruction | None:

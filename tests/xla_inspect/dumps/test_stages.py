@@ -13,7 +13,7 @@ from xla_inspect.answers import write_json
 from xla_inspect.dumps import Files, list_modules, read_capture
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import parse_module
-from xla_inspect.questions.collectives import find_exchanges, finding
+from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.diff import compare_captures
 from xla_inspect.questions.kernels import rank_launches
 from xla_inspect.questions.memory import explain_memory
@@ -238,6 +238,7 @@ def test_a_module_without_lines_is_not_searched_for_the_line_of_each_collective(
     parameter = entry.split("\n")[1]
     text = f"{head}ENTRY main {{\n{parameter}\n" + "\n".join(sums) + "\n}\n"
     visits = list[str]()
-    monkeypatch.setattr(finding, "find_frame", lambda _, instruction: visits.append(instruction.name))
+    place = "xla_inspect.questions.collectives.finding.find_frame"
+    monkeypatch.setattr(place, lambda _, instruction: visits.append(instruction.name))
     exchanges = find_exchanges("loose", read_files({"a.txt": text.encode()}), {})
     assert (len(exchanges.exchanges), len(visits) < 6 * 60) == (60, True)
