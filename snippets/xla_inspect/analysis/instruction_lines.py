@@ -151,7 +151,9 @@ def _list_nameless(module: Module, value: Instruction) -> Iterator[Instruction]:
             yield user
         elif user.opcode == "fusion":
             [fused] = module.called(user)
-            yield from (fused.parameters[place] for place, name in enumerate(user.operands) if name == value.name)
+            # The computation of a handwritten fusion may lack parameters.
+            pairs = zip(fused.parameters, user.operands, strict=False)
+            yield from (parameter for parameter, name in pairs if name == value.name)
 
 
 def find_frame(capture: Capture, instruction: Instruction) -> Frame | None:

@@ -25,6 +25,8 @@ _MODULE = re.compile(rf"HloModule ([^\s,]++)((?:, {ATTRIBUTE})*+)\s*+", re.ASCII
 _MODULE_NAME = re.compile(r"HloModule ([^\s,]++)", re.ASCII)
 
 
+_CALLERS = frozenset({"call", "conditional", "fusion", "while"})
+
 _computations: WeakValueDictionary[str, Computation] = WeakValueDictionary()
 """The computations in use, by text; they are shared because a pass leaves most computations unchanged."""
 _instructions: WeakValueDictionary[tuple[str, str], Instruction] = WeakValueDictionary()
@@ -265,6 +267,9 @@ class _Reader:
                         if name not in self._computations:
                             span = self._spans[computation.name]
                             self._fail_at(instruction, span, f"computation {name!r} is not defined", name)
+                elif instruction.opcode in _CALLERS:
+                    message = f"expected the computation that {instruction.opcode} calls"
+                    self._fail_at(instruction, self._spans[computation.name], message, instruction.opcode)
         calls = TopologicalSorter({name: computation.called for name, computation in self._computations.items()})
         try:
             calls.prepare()

@@ -238,7 +238,15 @@ def test_a_module_without_lines_is_not_searched_for_the_line_of_each_collective(
     parameter = entry.split("\n")[1]
     text = f"{head}ENTRY main {{\n{parameter}\n" + "\n".join(sums) + "\n}\n"
     visits = list[str]()
-    place = "xla_inspect.questions.collectives.finding.find_frame"
-    monkeypatch.setattr(place, lambda _, instruction: visits.append(instruction.name))
+    find_frame = "xla_inspect.questions.collectives.finding.find_frame"
+    monkeypatch.setattr(find_frame, lambda _, instruction: visits.append(instruction.name))
     exchanges = find_exchanges("loose", read_files({"a.txt": text.encode()}), {})
     assert (len(exchanges.exchanges), len(visits) < 6 * 60) == (60, True)
+
+
+def test_a_fusion_with_more_operands_than_its_computation_stops_no_answer() -> None:
+    head = "HloModule m, is_scheduled=true\n\nf {\n  ROOT a = f32[8] parameter(0)\n}\n"
+    values = "  x = f32[8] parameter(0)\n  y = f32[8] parameter(1)\n"
+    text = f"{head}\nENTRY e {{\n{values}  ROOT r = f32[8] fusion(x, y), kind=kLoop, calls=f\n}}\n"
+    capture = read_files({"a.txt": text.encode()})
+    assert "1 kernel on unknown hardware" in tell(summarize("m", [capture], "m"))

@@ -226,6 +226,7 @@ def test_brackets_may_nest_deeper_than_the_fast_pattern_reads() -> None:
         (in_entry("%x = f32[] parameter(0)", "ROOT %x = f32[] sine(%x)"), (5, 25, "'x' is defined twice")),
         (in_entry("ROOT %x = f32[] fusion(), kind=kLoop, calls=%f"), (4, 48, "computation 'f' is not defined")),
         (in_entry("ROOT %x = f32[] add(%a, $)"), (4, 27, "expected HLO")),
+        (in_entry("ROOT %x = f32[] fusion(), kind=kLoop"), (4, 20, "expected the computation that fusion calls")),
     ],
 )
 def test_unparsable_text_is_rejected_with_its_place(text: str, expected: tuple[int, int, str]) -> None:
