@@ -90,7 +90,7 @@ def format_seconds(seconds: float) -> str:
     if not seconds:
         return "0"
     # A time below the smallest unit is shown in this unit.
-    unit, least = next((unit for unit in _SECONDS if seconds >= unit[1]), _SECONDS[-1])
+    unit, least = next((unit for unit in _SECONDS if seconds >= _ROUNDED_UP * unit[1]), _SECONDS[-1])
     number = seconds / least
     return f"{number:,.0f} {unit}" if number >= _ROUND else f"{number:.3g} {unit}"
 

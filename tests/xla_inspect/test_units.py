@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, size
+from xla_inspect.units import (
+    format_amount,
+    format_bytes,
+    format_duration,
+    format_runs,
+    format_seconds,
+    format_share,
+    size,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +72,11 @@ def test_a_short_time_is_not_0_and_no_time_has_an_exponent(seconds: float, expec
 def test_an_amount_that_rounds_up_to_a_thousand_takes_the_next_prefix() -> None:
     amounts = {0.25: "0.25", 999.7: "1 k", 999_400: "999 k", 999_600: "1 M", 3.35e12: "3.35 T"}
     assert {number: format_amount(number) for number in amounts} == amounts
+
+
+def test_a_time_that_rounds_up_to_the_next_unit_is_shown_in_it() -> None:
+    assert [format_seconds(seconds) for seconds in (9.999e-7, 9.99e-7, 0.9996)] == ["1 µs", "999 ns", "1 s"]
+
+
+def test_runs_in_a_loop_of_unknown_length_show_how_often_they_run_in_one_iteration() -> None:
+    assert [format_runs(*runs) for runs in ((1024, 1024), (None, 1), (None, 16))] == ["1,024", "?", "16 x ?"]
