@@ -43,7 +43,7 @@ def size(number: int) -> Size:
 def format_bytes(number: int) -> str:
     """Return a number of bytes in the largest unit that it reaches, as in `1.5 MiB`. Below 1 KiB, it is exact."""
     value, unit = float(number), 0
-    while value >= _STEP and unit < len(_UNITS) - 1:
+    while value >= _STEP - 0.5 and unit < len(_UNITS) - 1:  # what rounds up to 1,024 is 1 of the next unit
         value, unit = value / _STEP, unit + 1
     digits = 0 if value >= _ROUND or value == int(value) else 1
     text = f"{value:.{digits}f}"
