@@ -62,6 +62,7 @@ class Loops:
         self.module = module
         self._known: dict[Instruction, int | None] = {}
         self._runs: dict[str, int | None] = {module.entry.name: 1}
+        self._least: dict[str, int] = {module.entry.name: 1}
         self._left = 0
 
     def count_trips(self, loop: Instruction) -> int | None:
@@ -94,13 +95,13 @@ class Loops:
 
     def count_least_runs(self, computation: str) -> int:
         """Return how often a computation runs in total if each loop or branch with an unknown number runs once."""
-        if computation == self.module.entry.name:
-            return 1
-        total = 0
-        for caller in self.module.callers.get(computation, ()):
-            times = self.count_calls(caller, computation)
-            total += self.count_least_runs(caller.computation) * (1 if times is None else times)
-        return total
+        if computation not in self._least:
+            total = 0
+            for caller in self.module.callers.get(computation, ()):
+                times = self.count_calls(caller, computation)
+                total += self.count_least_runs(caller.computation) * (1 if times is None else times)
+            self._least[computation] = total
+        return self._least[computation]
 
     def _derive(self, loop: Instruction) -> int | None:
         """Return the trip count of a loop from the start, step and bound of its counter, or None if one is unknown."""

@@ -126,3 +126,13 @@ def test_trip_counts_match_pythons_range() -> None:
             assert divide("LE", distance, step) == len(range(0, distance + 1, step))
     assert divide("LT", 3, 0) is None
     assert divide("NE", 3, 2) is None
+
+
+def test_the_runs_of_a_computation_that_others_share_are_counted_without_visiting_each_path() -> None:
+    levels = 60
+    parts = [f"f{levels} {{\n  ROOT x = f32[] parameter(0)\n}}"]
+    for level in range(levels - 1, -1, -1):
+        calls = f"  a = f32[] call(x), to_apply=f{level + 1}\n  ROOT b = f32[] call(a), to_apply=f{level + 1}"
+        parts.append(f"{'ENTRY ' if level == 0 else ''}f{level} {{\n  x = f32[] parameter(0)\n{calls}\n}}")
+    loops = Loops(parse_module("HloModule m\n\n" + "\n\n".join(parts)))
+    assert loops.count_least_runs(f"f{levels}") == loops.count_runs(f"f{levels}") == 2**levels
