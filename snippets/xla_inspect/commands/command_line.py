@@ -195,7 +195,7 @@ class Parser(argparse.ArgumentParser):
         word, options = name.lstrip("-"), {}
         for action in self._actions:
             # A reader may know what an option takes, such as SHAPES, but not its name.
-            for text in (*action.option_strings, str(action.metavar)):
+            for text in (*action.option_strings, str(action.metavar or "")):
                 options[text.lstrip("-").lower()] = max(action.option_strings, key=len, default="")
         near = list_nearest(word, [option for option in options if len(option) > 1], likeness=0.7)
         hint = f"; did you mean {options[near[0]]!r}?" if near and options[near[0]] else ""

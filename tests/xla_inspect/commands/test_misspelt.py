@@ -57,7 +57,7 @@ def test_a_misspelled_option_gets_the_usage_of_its_command(
     assert second.startswith(f"usage: xla-inspect {typed.partition(' ')[0]} ")
 
 
-@pytest.mark.parametrize("option", ["--topology", "--dtype", "--output", "--sharding", "--device"])
+@pytest.mark.parametrize("option", ["--topology", "--dtype", "--output", "--sharding", "--device", "--none"])
 def test_an_option_that_is_like_no_other_gets_no_suggestion(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["memory", "m.py:f", option, "2x2"])
