@@ -163,7 +163,6 @@ def assemble(
     frames = Frames()
     before, after = frames.clean(unoptimized), frames.clean(optimized)
     record = read_record(output, before)
-    names, modules = [name for name, _ in texts.passes], [text for _, text in texts.passes]
     return Capture(
         program=program.name,
         target=target.name,
@@ -178,7 +177,7 @@ def assemble(
         before=before,
         after=after,
         runs=record.runs,
-        passes=find_changes(names, modules, before, record.runs, frames),
+        passes=find_changes(texts.passes, before, record.runs, frames),
         buffers=texts.find("after_optimizations-buffer-assignment.txt"),
         live_ranges=texts.find("after_optimizations-live-range.txt"),
         memory=measure_memory(executable) if executable else Memory(0, 0, 0, 0, 0, 0),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.analysis import is_scheduled, parse_buffers, parse_live_ranges, parse_report, read_stage
 from xla_inspect.captured import Capture, Cost, Memory, Times
 from xla_inspect.dumps.absence import explain_absences
-from xla_inspect.dumps.file_names import PASS, START
+from xla_inspect.dumps.file_names import PASS
 from xla_inspect.dumps.kernel_code import COLLECT, sort_code
 from xla_inspect.dumps.module_texts import ModuleTexts, decode, name_text, read_texts
 from xla_inspect.dumps.normalize import Frames, find_changes
@@ -196,7 +196,7 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
         match = PASS.fullmatch(ending)
         text = _pick_part(decode(data, ending)[0], module)
         name = (match["name"] or match["before"]) if match else ending
-        return text, f"the start of {match['pipeline']}" if match and name == START else name
+        return text, f"the start of {match['pipeline']}" if match and name == "pipeline-start" else name
     if before or module.stage == "none":
         return before, ""
     problem = next(iter(texts.problems.values()), "there is no module among its files")
@@ -223,24 +223,24 @@ def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: F
     """Return the passes that changed a module, or none if `capture.missing` has a reason for their absence."""
     if "passes" in capture.missing:
         return ()
-    texts: Iterable[str | None]
+    dumped: Iterable[tuple[str, str | None]]
     # Each read of a compressed tar file unpacks all data before it, so these files are read in one pass.
     if files.is_sequential:
         between = dict(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
-        texts = (between.get(name_text(ending)) for ending in module.between)
+        dumped = ((name_text(ending), between.get(name_text(ending))) for ending in module.between)
     else:
-        texts = _yield_passes(files, module)
-    return find_changes([*map(name_text, module.between)], texts, capture.before, capture.runs, frames)
+        dumped = _yield_passes(files, module)
+    return find_changes(dumped, capture.before, capture.runs, frames)
 
 
-def _yield_passes(files: Files, module: DumpedModule) -> Iterator[str | None]:
-    """Yield the text of each module between passes, in order, with None for an unreadable text."""
+def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str | None]]:
+    """Yield the name and text of each module between passes, in order, with None for an unreadable text."""
     for ending, path in module.between.items():
         text = None
         # A module that cannot be read is no error: its pass is reported together with the next one.
         with suppress(InspectError):
             text = decode(files.read(path), ending)[0]
-        yield text
+        yield name_text(ending), text
 
 
 def split_plan(text: str) -> tuple[str, str]:

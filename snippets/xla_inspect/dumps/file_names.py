@@ -15,13 +15,9 @@ FILE = re.compile(r"(?:(?P<time>\d{10,})\.)?module_(?P<number>\d+)(?:\.(?P<rest>
 """The name of a dumped file or folder: an optional time, the module's number, its name and the rest."""
 
 PASS = re.compile(
-    rf"\d{{4,}}\.(?P<pipeline>.+?)\.(?:after_(?P<name>.*?)(?:\.before_(?P<next>.*))?|(?P<before>before_.*))\.{_FORM}",
-    re.DOTALL,
+    rf"\d{{4,}}\.(?P<pipeline>.+?)\.(?:after_(?P<name>.*?)(?:\.before_.*)?|(?P<before>before_.*))\.{_FORM}", re.DOTALL
 )
 """The end of the name of a module that was dumped between passes."""
-
-START = "pipeline-start"
-"""The name of the dump of a pipeline's initial state, in place of that of a pass."""
 
 GIVEN = re.compile(r"before_optimizations\.(?:txt|hlo\.pb)(?:\.gz)?")
 """The end of the name of a file that is dumped only for an input module, not for a module that was split off."""

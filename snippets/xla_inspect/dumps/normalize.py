@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import PassChange, PassRun
-from xla_inspect.dumps.file_names import PASS, START
+from xla_inspect.dumps.file_names import PASS
 from xla_inspect.hlo import Frame, read_frames, spell_out, split
 
 if TYPE_CHECKING:
@@ -84,18 +84,16 @@ class Frames:
 
 
 def find_changes(
-    files: Sequence[str], texts: Iterable[str | None], before: str, runs: Sequence[PassRun], frames: Frames
+    dumped: Iterable[tuple[str, str | None]], before: str, runs: Sequence[PassRun], frames: Frames
 ) -> tuple[PassChange, ...]:
     """Return the passes that changed the module, in order, each with the module after it.
 
     Pipelines dump their initial state, and nested pipelines dump their final state twice. A dump that equals the state
-    before it is therefore no change, and is skipped. If a pass changes the module and then runs a pipeline in it, the
-    dump at the start of this pipeline shows the change of the pass.
+    before it is therefore no change, and is skipped.
 
     Args:
-        files: The names of the modules dumped between passes, in order.
-        texts: The text of each of these modules. It is None if it cannot be read, and its pass is then reported
-            together with the next one.
+        dumped: Name and text of the modules dumped between passes, in order. The text is None if it cannot be read, and
+            its pass is then reported together with the next one.
         before: The compiler's input module, cleaned.
         runs: All runs of passes, for the compiler's own pass names (file names replace some characters).
         frames: The compile's call chains, which the dumps extend.
@@ -103,41 +101,22 @@ def find_changes(
     # File names have an underscore in place of other characters, so they are mapped back to the passes' names.
     names = {PLAIN.sub("_", name): name for run in runs for name in (run.pipeline, run.name)}
     state, changes, unread = before, list[PassChange](), list[str]()
-    for passed, text in zip(_list_passes(files), texts, strict=True):
-        if not passed:
+    for file, text in dumped:
+        match = PASS.fullmatch(file)
+        if not match:
             continue
-        pipeline, name = (names.get(part, part) for part in passed)
+        name = match["name"] or match["before"]
+        name = names.get(name, name)
         if text is None:
             unread.append(name)
             continue
         # Any of the unreadable passes may have made this change.
         name, unread = " or ".join([*unread, name]), []
         module = frames.clean(text)
+        # A pipeline dumps its initial state, and a nested one dumps its final state twice.
         if module == state:
             continue
         state = module
-        changes.append(PassChange(pipeline, name, module))
+        pipeline = match["pipeline"]
+        changes.append(PassChange(names.get(pipeline, pipeline), name, module))
     return tuple(changes)
-
-
-def _list_passes(files: Iterable[str]) -> list[tuple[str, str] | None]:
-    """Return the pipeline and the name of the pass that each dump shows, or None for other files."""
-    passes, starts = list[tuple[str, str] | None](), list[int]()
-    latest: dict[str, int] = {}
-    for place, match in enumerate(map(PASS.fullmatch, files)):
-        if not match:
-            passes.append(None)
-            continue
-        pipeline, name = match["pipeline"], match["name"] or match["before"]
-        # Each pass that changes the module has a dump, and so has the start of each pipeline. So the pipelines that
-        # started since the last dump of this pipeline did so while this pass ran, unless this is a start too.
-        while name != START and match["next"] and starts and starts[-1] > latest.get(pipeline, place):
-            start = starts.pop()
-            if passes[start] != (name, START):  # a pass that is itself a pipeline has changed nothing at its start
-                passes[start] = pipeline, name
-        if name == START:
-            starts.append(place)
-        if match["next"]:
-            latest[pipeline] = place
-        passes.append((pipeline, name))
-    return passes

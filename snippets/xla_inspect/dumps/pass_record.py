@@ -8,7 +8,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from xla_inspect.captured import PASSES, REST, PassRun
-from xla_inspect.dumps.file_names import START
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ FIELD = re.compile(
     r'^  (pass_name|pipeline_name|module_changed|start_timestamp_usec|end_timestamp_usec): "?(.*?)"?$', re.MULTILINE
 )
 NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
+START = "pipeline-start"
 CHECKS = "checks before each pipeline"
 """The name of the phase of module checks that run before a pipeline's passes."""
 BETWEEN = "between pipelines, as scheduling"

@@ -8,7 +8,7 @@ from jax.sharding import PartitionSpec as P
 from programs import mlp
 from xla_inspect import Capture, capture
 from xla_inspect.analysis import find_line
-from xla_inspect.dumps import Frames, find_changes
+from xla_inspect.dumps import Frames
 from xla_inspect.hlo import parse_module
 
 TABLES = """FileNames
@@ -73,90 +73,3 @@ def test_every_instruction_of_the_module_is_in_its_text() -> None:
     instructions = parse_module(text).entry.instructions
     assert [i.name for i in instructions] == ["p", "p_0", "n"]
     assert [i.name for i in instructions if i.text not in text.splitlines()] == []
-
-
-@pytest.mark.parametrize(
-    ("files", "names"),
-    [
-        pytest.param(
-            [
-                "0001.outer.after_first.before_second.txt",
-                "0002.inner.after_pipeline-start.before_x.txt",
-                "0003.inner.after_x.before_pipeline-end.txt",
-                "0004.outer.after_second.before_pipeline-end.txt",
-            ],
-            ["first (outer)", "second (outer)", "x (inner)", "second (outer)"],
-            id="a pass that runs a pipeline",
-        ),
-        pytest.param(
-            [
-                "0001.a.after_pipeline-start.before_one.txt",
-                "0002.b.after_pipeline-start.before_two.txt",
-                "0003.c.after_pipeline-start.before_three.txt",
-                "0004.b.after_two.before_pipeline-end.txt",
-                "0005.a.after_one.before_pipeline-end.txt",
-            ],
-            ["pipeline-start (a)", "one (a)", "two (b)", "two (b)", "one (a)"],
-            id="pipelines in passes in passes",
-        ),
-        pytest.param(
-            [
-                "0001.a.after_one.before_two.txt",
-                "0002.b.after_pipeline-start.before_x.txt",
-                "0003.a.after_pipeline-start.before_one.txt",
-                "0004.a.after_two.before_pipeline-end.txt",
-            ],
-            ["one (a)", "pipeline-start (b)", "pipeline-start (a)", "two (a)"],
-            id="a pipeline that runs again",
-        ),
-        pytest.param(
-            [
-                "0001.a.after_one.before_b.txt",
-                "0002.b.after_pipeline-start.before_x.txt",
-                "0003.a.after_b.before_two.txt",
-            ],
-            ["one (a)", "pipeline-start (b)", "b (a)"],
-            id="a pipeline as a pass",
-        ),
-        pytest.param(
-            [
-                "0001.a.after_one.before_two.txt",
-                "0002.b.after_pipeline-start.before_x.txt",
-                "0003.a.after_three.before_pipeline-end.txt",
-            ],
-            ["one (a)", "three (a)", "three (a)"],
-            id="passes without a change",
-        ),
-        pytest.param(
-            [
-                "0001.copy-insertion.after_adding_copies.txt",
-                "0002.b.after_pipeline-start.before_x.txt",
-                "0003.copy-insertion.after_removing_copies.txt",
-            ],
-            ["adding_copies (copy-insertion)", "pipeline-start (b)", "removing_copies (copy-insertion)"],
-            id="a pass with dumps of its own",
-        ),
-        pytest.param(
-            ["0001.a.after_one.before_two.txt", "notes.txt", "0002.b.after_pipeline-start.before_x.txt"],
-            ["one (a)", "pipeline-start (b)"],
-            id="nothing after it, and another file",
-        ),
-    ],
-)
-def test_the_first_dump_of_a_pipeline_inside_a_pass_shows_the_change_of_the_pass(
-    files: list[str], names: list[str]
-) -> None:
-    texts = [f"HloModule m\n\nENTRY %m {{ ROOT %x.{number} = f32[] parameter(0) }}" for number in range(len(files))]
-    changes = find_changes(files, texts, "", (), Frames())
-    assert [f"{change.name} ({change.pipeline})" for change in changes] == names
-
-
-@pytest.mark.usefixtures("all_targets")
-@pytest.mark.parametrize("target", ["cpu:8", "h100:8", "tpu-v5e:2x4"])
-def test_the_partitioner_has_its_own_change(target: str) -> None:
-    import jax
-
-    x = jax.ShapeDtypeStruct((64, 32), "float32")
-    partitioned = capture(lambda x: x.sum(), x, target=target, mesh={"data": 8}, specs=(P("data"),))
-    first = next(step for step in partitioned.passes if "all-reduce" in step.text)
-    assert first.name.endswith("spmd-partitioning")
