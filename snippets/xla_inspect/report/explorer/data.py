@@ -201,6 +201,10 @@ def _number_names(capture: Capture, last: PassState) -> dict[str, int]:
     return {new.name: last.numbers[old] for old, new in pairs.items()}
 
 
+type Callers = list[tuple[str, int | None]]
+"""The names and stack frames of the instructions that call a computation."""
+
+
 class _Writer:
     """A writer that turns states and lines into numbers, with one number for equal values."""
 
@@ -211,7 +215,10 @@ class _Writer:
         self.frame_lines: dict[int, SourceLine | None] = {}
         self.rows = RowTable()
         self.attributes: set[str] = set()
-        self.computation_rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
+        # The rows of each computation without the numbers of its instructions, by the callers that they depend on.
+        self.computation_rows: WeakKeyDictionary[Computation, tuple[Callers, list[tuple[int, ...]]]] = (
+            WeakKeyDictionary()
+        )
         # The parts of a row that do not depend on the computation: text, configuration, name and chain. Many states
         # share an instruction, so they are written once.
         self.parts: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
@@ -255,14 +262,18 @@ class _Writer:
         }
 
     def write_computation(self, module: Module, computation: Computation, numbers: Mapping[Instruction, int]) -> None:
-        if computation not in self.computation_rows:
-            self.computation_rows[computation] = tuple(self.write_rows(module, computation))
-        pairs = zip(computation, self.computation_rows[computation], strict=True)
+        # The values that a loop carries have the line of the loop, so the rows depend on the callers too.
+        callers = [(caller.name, caller.stack_frame) for caller in module.callers.get(computation.name, ())]
+        key, common = self.computation_rows.get(computation, ([], []))
+        if not common or key != callers:
+            common = [*self.write_rows(module, computation)]
+            self.computation_rows[computation] = callers, common
+        pairs = zip(computation, common, strict=True)
         rows = [(numbers[instruction], *row) for instruction, row in pairs]
         self.rows.add(computation.name, is_entry=computation.is_entry, rows=rows)
 
     def write_rows(self, module: Module, computation: Computation) -> Iterator[tuple[int, ...]]:
-        """Yield the row of each instruction, the same for all states that contain this computation unchanged."""
+        """Yield the row of each instruction, the same for all states with this computation and its callers."""
         lines = find_computation_lines(self.capture, module, computation, self.frame_lines)
         for instruction in computation:
             line = lines.get(instruction)
