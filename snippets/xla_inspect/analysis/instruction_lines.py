@@ -99,7 +99,7 @@ def find_computation_lines(
             lines[instruction] = replace(line, through=name.name)
     # Operands precede their users: a forward walk passes lines on to users, a backward walk to operands.
     for instruction in computation:
-        if instruction not in lines and instruction.opcode not in _PRODUCTS and instruction.opcode != "tuple":
+        if instruction not in lines and not _is_carry(instruction, computation):
             _borrow(lines, instruction, computation.operands(instruction))
     # The values that a loop carries belong to the line of the loop, not to that of another value that it carries.
     lines = _find_caller_line(computation.root, module.callers.get(computation.name, ()), locate) | lines
@@ -115,6 +115,11 @@ def _find_caller_line(
     """Return the line of the first caller with a line, by the computation's root; empty without one or for no tuple."""
     lines = ((caller, locate(caller)) for caller in callers if root.opcode == "tuple")
     return next(({root: replace(line, through=caller.name)} for caller, line in lines if line), {})
+
+
+def _is_carry(instruction: Instruction, computation: Computation) -> bool:
+    """Return whether an instruction is a product, or a tuple of values that a loop carries, of several lines."""
+    return instruction.opcode in _PRODUCTS or (instruction.opcode == "tuple" and not computation.is_entry)
 
 
 def _is_bundle(instruction: Instruction) -> bool:
