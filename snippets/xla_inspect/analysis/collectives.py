@@ -48,7 +48,7 @@ class Collective:
         done: The instruction in the schedule that waits for the collective, or `scheduled` if there is none.
         within: The loops and branches around it, innermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
-        counted_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
+        assumed_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Collective:
     done: Instruction
     within: tuple[Instruction, ...]
     runs: int | None
-    counted_runs: int
+    assumed_runs: int
 
     @property
     def sent_bytes(self) -> int:
@@ -117,7 +117,7 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
                 done=scheduled,
                 within=tuple(step for step in around if step.opcode in {"while", "conditional"}),
                 runs=loops.count_runs(instruction.computation),
-                counted_runs=loops.count_least_runs(instruction.computation),
+                assumed_runs=loops.count_assumed_runs(instruction.computation),
             ),
         )
     return tuple(

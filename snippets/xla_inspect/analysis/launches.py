@@ -55,7 +55,7 @@ class Launch:
         scheduled: The instruction in the schedule, which is the start of an asynchronous operation.
         within: The names of the loops and branches around it, outermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
-        counted_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
+        assumed_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
         thunk: The thunk of the GPU's runtime, or None for other targets.
     """
 
@@ -63,7 +63,7 @@ class Launch:
     scheduled: Instruction
     within: tuple[str, ...]
     runs: int | None
-    counted_runs: int
+    assumed_runs: int
     thunk: Thunk | None
 
     @property

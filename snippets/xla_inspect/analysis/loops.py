@@ -62,7 +62,7 @@ class Loops:
         self.module = module
         self._known: dict[Instruction, int | None] = {}
         self._runs: dict[str, int | None] = {module.entry.name: 1}
-        self._least: dict[str, int] = {module.entry.name: 1}
+        self._assumed: dict[str, int] = {module.entry.name: 1}
         self._left = 0
 
     def count_trips(self, loop: Instruction) -> int | None:
@@ -93,15 +93,15 @@ class Loops:
             self._runs[computation] = sum(products) if products and len(products) == len(calls) else None
         return self._runs[computation]
 
-    def count_least_runs(self, computation: str) -> int:
+    def count_assumed_runs(self, computation: str) -> int:
         """Return how often a computation runs in total if each loop or branch with an unknown number runs once."""
-        if computation not in self._least:
+        if computation not in self._assumed:
             total = 0
             for caller in self.module.callers.get(computation, ()):
                 times = self.count_calls(caller, computation)
-                total += self.count_least_runs(caller.computation) * (1 if times is None else times)
-            self._least[computation] = total
-        return self._least[computation]
+                total += self.count_assumed_runs(caller.computation) * (1 if times is None else times)
+            self._assumed[computation] = total
+        return self._assumed[computation]
 
     def _derive(self, loop: Instruction) -> int | None:
         """Return the trip count of a loop from the start, step and bound of its counter, or None if one is unknown."""

@@ -17,7 +17,7 @@ type StageName = Literal["before the optimizations", "between passes", "optimize
 """The stages of compilation that a module may come from."""
 type Shapes = Literal["of one device", "global", "unknown"]
 
-_SCHEDULED = re.compile(r"^\s*HloModule [^\n]*\bis_scheduled=true", re.MULTILINE)
+_SCHEDULED = re.compile(r"^[ \t]*HloModule [^\n]*\bis_scheduled=true", re.MULTILINE)
 # The partitioner adds this suffix to the names of the computations that it writes.
 _PARTITIONED = re.compile(r"^ENTRY %?[\w.-]+_spmd\b", re.MULTILINE)
 _SHARDED = re.compile(
@@ -135,7 +135,7 @@ def find_stage(capture: Capture) -> Stage:
         return Stage(devices=module.device_count)
     name, _, last_pass = description.partition(": ")
     partitions = max(module.num_partitions, 1 if module.is_scheduled else count_spread(capture.after))
-    devices = partitions * module.device_count // module.num_partitions
+    devices = partitions * module.replica_count
     shapes: Shapes = "of one device"
     if is_global(capture.after) or (partitions > 1 and name == "before the optimizations"):
         shapes = "global"

@@ -41,9 +41,8 @@ class CollectiveTraffic:
 
     @property
     def count(self) -> Quantity:
-        """The number of runs in one step, counting every iteration of a loop; once if the number is unknown."""
-        # A collective in a loop with an unknown number of iterations runs at least once.
-        return self._count(f"runs of {self._name}", sum(exchange.counted_runs for exchange in self._exchanges), "")
+        """The number of runs in one step, counting every iteration of a loop, or one if the number is unknown."""
+        return self._count(f"runs of {self._name}", sum(exchange.assumed_runs for exchange in self._exchanges), "")
 
     def __repr__(self) -> str:
         """Return the number of collectives and their bytes."""

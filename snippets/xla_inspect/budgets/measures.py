@@ -193,7 +193,7 @@ MEASURES: Mapping[str, Measure] = {
     "copied": Measure(
         "bytes",
         # A copy in a loop with an unknown number of iterations runs at least once.
-        lambda of: sum(copy.bytes * copy.counted_runs for copy in of.copies),
+        lambda of: sum(copy.bytes * copy.assumed_runs for copy in of.copies),
         _tell_copies,
         "",
         "bytes that these copies move in a step, counting every iteration of a loop",

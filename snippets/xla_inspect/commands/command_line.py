@@ -192,13 +192,15 @@ class Parser(argparse.ArgumentParser):
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """Print the first unknown word and the nearest option, and exit with status 2 for bad input."""
         name = next((word for word in words if word.startswith("-")), words[0]).partition("=")[0]
-        word, options = name.lstrip("-"), {}
-        for action in self._actions:
-            # A reader may know what an option takes, such as SHAPES, but not its name.
-            for text in (*action.option_strings, str(action.metavar or "")):
-                options[text.lstrip("-").lower()] = max(action.option_strings, key=len, default="")
-        near = list_nearest(word, [option for option in options if len(option) > 1], likeness=0.7)
-        hint = f"; did you mean {options[near[0]]!r}?" if near and options[near[0]] else ""
+        # A reader may know what an option takes, such as SHAPES, but not its name.
+        options = {
+            text.lstrip("-").lower(): max(action.option_strings, key=len)
+            for action in self._actions
+            for text in (*action.option_strings, str(action.metavar or ""))
+            if action.option_strings and len(text) > 2  # noqa: PLR2004 - longer than a short option
+        }
+        near = list_nearest(name.lstrip("-"), options, likeness=0.7)
+        hint = f"; did you mean {options[near[0]]!r}?" if near else ""
         self.error(f"there is no {'option' if name.startswith('-') else 'argument'} {name!r}{hint}")
 
 

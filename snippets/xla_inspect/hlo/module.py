@@ -234,10 +234,14 @@ class Module:
         return int(self.attributes.get("num_partitions", "1"))
 
     @property
+    def replica_count(self) -> int:
+        """The number of replicas, each of which runs all partitions; 1 if the text does not say."""
+        return int(self.attributes.get("replica_count", "1"))
+
+    @property
     def device_count(self) -> int:
-        """The number of devices that run the program: all partitions of all replicas."""
-        replicas = self.attributes.get("replica_count", "1")
-        return self.num_partitions * (int(replicas) if replicas.isdecimal() else 1)
+        """The number of devices that run the program."""
+        return self.num_partitions * self.replica_count
 
     @property
     def entry_computation_layout(self) -> str | None:

@@ -102,8 +102,9 @@ class _Reader:
         match = _MODULE.fullmatch(text)
         if match is not None:
             attributes = split_attributes(match.group(2))
-            if not attributes.get("num_partitions", "1").isdecimal():
-                fail("num_partitions is no number", index + 1, text, text.index("num_partitions"))
+            for count in ("num_partitions", "replica_count"):
+                if not attributes.get(count, "1").isdecimal():
+                    fail(f"{count} is no number", index + 1, text, text.index(count))
             return match.group(1), attributes
         name = _MODULE_NAME.match(text)
         if name is None:

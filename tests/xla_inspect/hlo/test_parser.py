@@ -213,6 +213,8 @@ def test_brackets_may_nest_deeper_than_the_fast_pattern_reads() -> None:
         ("Module x", (1, 1, "expected 'HloModule' and a name, 'ENTRY', a computation")),
         ("HloModule m, x", (1, 15, "the text is cut off: it ends in the middle of line 1")),
         ("HloModule m, x\n\nENTRY", (1, 14, "expected an attribute")),
+        ("HloModule m, num_partitions=x\n\n", (1, 14, "num_partitions is no number")),
+        ("HloModule m, replica_count=-1\n\n", (1, 14, "replica_count is no number")),
         ("HloModule m\n\nnonsense\n", (3, 1, "expected a computation")),
         ("HloModule m\n", (1, 12, "the text is cut off: it ends in the middle of line 1")),
         ("HloModule m\n\nENTRY %e (x: f32[]) -> f32[] {\n", (3, 31, "the text is cut off: it ends in the middle of")),

@@ -62,7 +62,7 @@ class Exchange:
         groups: The numbers of the devices of all groups; empty if the form of the groups is unknown.
         pairs: For a permutation, pairs of a sending and a receiving device.
         runs: The number of runs in a step, or None if it is unknown.
-        counted_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
+        assumed_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
         loops: The loops and branches around it, the innermost first.
         places: The source lines, the most important one first. A collective that combines several has several lines.
         scope: The named scopes around the operation, with `backward` for operations of JAX's transposition.
@@ -90,7 +90,7 @@ class Exchange:
     is_all: bool
     devices: tuple[int, ...]
     runs: int | None
-    counted_runs: int
+    assumed_runs: int
     loops: tuple[str, ...]
     places: tuple[Place, ...]
     scope: str
@@ -109,12 +109,12 @@ class Exchange:
     @property
     def total_bytes(self) -> int:
         """Bytes of operands on each device in a step."""
-        return self.operand_bytes * self.counted_runs
+        return self.operand_bytes * self.assumed_runs
 
     @property
     def total_sent(self) -> int:
         """The least bytes that each device sends in a step."""
-        return self.sent_bytes * self.counted_runs
+        return self.sent_bytes * self.assumed_runs
 
     @property
     def is_overlapped(self) -> bool:

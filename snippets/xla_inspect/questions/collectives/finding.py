@@ -193,7 +193,7 @@ class _Finding:
             is_all=group == count,
             devices=groups[0] if groups and not pairs else (),
             runs=collective.runs,
-            counted_runs=collective.counted_runs,
+            assumed_runs=collective.assumed_runs,
             loops=tuple(loop.name for loop in collective.within),
             places=places,
             scope=_name_scope(instruction.op_name or collective.scheduled.op_name or ""),
@@ -282,7 +282,7 @@ class _Finding:
         times = [launch.bound.seconds for launch in kernels if launch.bound]
         # The estimates count all runs of a launch, which has as many as the collective next to it.
         seconds = [
-            one.total.likely / max(1, launch.launch.counted_runs)
+            one.total.likely / max(1, launch.launch.assumed_runs)
             for launch in kernels
             if (one := self.timed.get(launch.launch.scheduled))
         ]

@@ -100,7 +100,7 @@ def _say_alone(exchanges: Exchanges) -> str:
 def _sum_up(exchanges: Exchanges) -> str:
     total = sum(exchange.total_bytes for exchange in exchanges.exchanges)
     least = sum(exchange.total_sent for exchange in exchanges.exchanges)
-    runs = sum(exchange.counted_runs for exchange in exchanges.exchanges)
+    runs = sum(exchange.assumed_runs for exchange in exchanges.exchanges)
     hidden = [exchange for exchange in exchanges.exchanges if exchange.is_overlapped]
     apart = sum(exchange.total_bytes for exchange in hidden)
     rows = _group(exchanges.exchanges)[:_LARGEST]
@@ -167,7 +167,7 @@ def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
     grouped = _group(exchanges.exchanges)
     for number, same in enumerate(grouped[:_MOST_ROWS], 1):
         one = same[0]
-        times = format_runs(one.runs, one.counted_runs)
+        times = format_runs(one.runs, one.assumed_runs)
         size = format_bytes(one.operand_bytes), format_bytes(one.sent_bytes)
         rows.append((str(number), f"{len(same)} x {times}", one.kind, *size, one.where, _name_group(one)))
         members = _list_members(one)
@@ -271,7 +271,7 @@ def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
             exchange.groups,
             exchange.pairs,
             exchange.runs,
-            exchange.counted_runs,
+            exchange.assumed_runs,
             exchange.places,
             exchange.is_asked,
         )

@@ -96,7 +96,7 @@ def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
         place = exchange.places[0] if exchange.places else None
         what = f"{exchange.kind} {'x'.join(exchange.axes) or exchange.group}"
         file, line = (place.file, place.line) if place else ("", 0)
-        yield _count(capture, what, file, line, exchange.counted_runs)
+        yield _count(capture, what, file, line, exchange.assumed_runs)
 
 
 def _measure(capture: Capture) -> Iterable[LineCount]:

@@ -116,7 +116,7 @@ def rank_launches(
         named=requested,
         time=step.seconds if step else None,
         times=explain_times({capture.target: step}),
-        least_seconds=sum((row.least_seconds or 0.0) * row.counted_runs for row in rows) if hardware else None,
+        least_seconds=sum((row.least_seconds or 0.0) * row.assumed_runs for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
         model=f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target),
         without_gpu=_explain_decisions(capture),

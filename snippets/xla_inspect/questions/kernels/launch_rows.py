@@ -73,7 +73,7 @@ class LaunchRow:
         fused: The fused operations, by line.
         within: The loops and branches around it, outermost first.
         runs: The number of runs in one run of the program, or None if the compiler does not know it.
-        counted_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
+        assumed_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
         flops: Operations of one run.
         flops_by_type: Operations of one run by element type and unit.
         transcendentals: Calls of exp, tanh and similar functions in one run, which the flops do not include.
@@ -111,7 +111,7 @@ class LaunchRow:
     fused: tuple[Fused, ...]
     within: tuple[str, ...]
     runs: int | None
-    counted_runs: int
+    assumed_runs: int
     flops: int
     flops_by_type: Mapping[str, int]
     transcendentals: int
@@ -144,7 +144,7 @@ class LaunchRow:
     @property
     def weight(self) -> tuple[float, int]:
         """The sort key of launches by size: the estimated time of all runs, then the bytes that they move."""
-        return self.time.likely if self.time else 0.0, self.counted_runs * self.moved_bytes
+        return self.time.likely if self.time else 0.0, self.assumed_runs * self.moved_bytes
 
 
 def describe_launches(
@@ -269,7 +269,7 @@ def _describe(
         fused=list_fused(capture, launch.instruction, lines),
         within=launch.within,
         runs=launch.runs,
-        counted_runs=launch.counted_runs,
+        assumed_runs=launch.assumed_runs,
         flops=work.flops,
         flops_by_type={
             **{f"{kind} products": number for kind, number in work.products.items()},

@@ -284,7 +284,7 @@ def _estimate_run(timed: TimedLaunch, target: str) -> Estimate | None:
     if timed.hidden or not rates:
         return None
     floor = rates.floor if timed.overhead.high else Estimate()
-    return timed.seconds * (1 / max(1, timed.launched.launch.counted_runs)) + floor
+    return timed.seconds * (1 / max(1, timed.launched.launch.assumed_runs)) + floor
 
 
 def explain(timed: Timed, names: Names) -> str:

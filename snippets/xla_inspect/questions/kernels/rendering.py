@@ -85,7 +85,7 @@ def _say_named(kernels: Kernels) -> str:
     row = next(row for row in kernels.launches if row.name == kernels.named[0])
     what = f"{row.kind} {row.role}" if row.kind != row.role else row.kind
     where = f" from {row.where}" if row.where else ""
-    runs = f" in {plural(row.counted_runs, 'run')}" if row.runs != 1 else ""
+    runs = f" in {plural(row.assumed_runs, 'run')}" if row.runs != 1 else ""
     time = f"; it takes {say_time(row.time)}{runs}" if row.time and row.time.likely else ""
     return f"{row.name} is a {what}{where} in {kernels.program} on {title(kernels.target)}{time}."
 
@@ -157,10 +157,10 @@ def _list_row(row: LaunchRow, terms: Terms) -> tuple[str, ...]:
         shorten(row.name, _NAME),
         format_seconds(row.weight[0]),
         row.time_limit,
-        format_runs(row.runs, row.counted_runs),
+        format_runs(row.runs, row.assumed_runs),
         format_bytes(row.weight[1]),
         # A library call with unknown work must not look as if it did none.
-        format_amount(row.flops * row.counted_runs) if row.flops else ("?" if row.unknown_work else "0"),
+        format_amount(row.flops * row.assumed_runs) if row.flops else ("?" if row.unknown_work else "0"),
         "; ".join(part for part in about if part) or "no line known",
     )
 

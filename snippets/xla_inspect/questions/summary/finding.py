@@ -159,9 +159,9 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
         kinds=dict(kinds.most_common()),
         copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
-        flops=sum(launch.work.flops * launch.launch.counted_runs for launch in launches) if has_launches else None,
+        flops=sum(launch.work.flops * launch.launch.assumed_runs for launch in launches) if has_launches else None,
         time=step.seconds if step else None,
-        moved_bytes=sum(launch.bytes * launch.launch.counted_runs for launch in launches) if has_launches else None,
+        moved_bytes=sum(launch.bytes * launch.launch.assumed_runs for launch in launches) if has_launches else None,
         has_unknown_runs=any(launch.launch.runs is None for launch in launches),
         peak_bytes=memory.needed_bytes,
         argument_bytes=memory.sum_roles("argument"),
@@ -189,7 +189,7 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
 
 def _measure(launch: Launched, times: Mapping[str, float]) -> tuple[float, int]:
     """Return the estimated seconds of all runs of a kernel, or 0 without an estimate, and the bytes they move."""
-    return times.get(launch.launch.name, 0.0), launch.bytes * launch.launch.counted_runs
+    return times.get(launch.launch.name, 0.0), launch.bytes * launch.launch.assumed_runs
 
 
 def _find_kernels(kernels: Sequence[Launched], times: Mapping[str, float]) -> Iterator[Largest]:

@@ -154,7 +154,7 @@ def estimate_time(
         model_flops=work.flops if work else None,
         recomputed_flops=work.recomputed if work else None,
         hardware_flops=float(
-            sum(one.launched.work.products.total() * one.launched.launch.counted_runs for one in step.launches)
+            sum(one.launched.work.products.total() * one.launched.launch.assumed_runs for one in step.launches)
         ),
         utilization=utilization,
         notes=tuple(_list_notes(capture, step, rates, work.unknown if work else (), utilization or 0.0)),

@@ -23,7 +23,7 @@ class Copy:
         name: The launched instruction.
         bytes: The bytes of its result.
         runs: The number of runs in a step, or None if unknown.
-        counted_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
+        assumed_runs: The number of runs for totals, where each loop or branch with an unknown number runs once.
         where: Its line, as in `model.py:12`, or an empty string.
         text: The source text of the line.
         argument: JAX's name of the argument that it copies, or an empty string if it copies no argument.
@@ -34,7 +34,7 @@ class Copy:
     name: str
     bytes: int
     runs: int | None
-    counted_runs: int
+    assumed_runs: int
     where: str
     text: str
     argument: str
@@ -70,7 +70,7 @@ def _describe(evidence: Evidence, launch: Launch, moved: Instruction, origin: In
         name=launch.scheduled.name,
         bytes=shape.bytes,
         runs=launch.runs,
-        counted_runs=launch.counted_runs,
+        assumed_runs=launch.assumed_runs,
         where=show_place(line) if line else "",
         text=read_line(evidence.capture, line) if line else "",
         argument=(origin.op_name or origin.name) if is_argument else "",

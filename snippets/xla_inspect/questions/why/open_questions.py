@@ -129,7 +129,7 @@ def _list_questions(finder: WhyFinder, command_words: str) -> Iterator[tuple[Ope
     exchanges = {exchange.name: exchange for exchange in finder.exchanges}
     for launch in evidence.kernels.launches:
         # A value between two launches is written once and read at least once in each run.
-        size = 2 * launch.instruction.shape.bytes * launch.counted_runs
+        size = 2 * launch.instruction.shape.bytes * launch.assumed_runs
         # An asynchronous collective is listed under the name of its start, and any other under its own name.
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
         if exchange is not None:
