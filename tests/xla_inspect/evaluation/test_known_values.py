@@ -96,7 +96,7 @@ def test_names_like_those_of_ordered_transposes_do_not_change_the_operations_tha
     np.testing.assert_allclose(results[1][0], np.sqrt(np.abs(X)))
 
 
-@pytest.mark.parametrize("operation", ["f32[2]{0} custom-call(%x)", "((f32[2])) while(%x)"])
+@pytest.mark.parametrize("operation", ["f32[2]{0} custom-call(%x)", "((f32[2])) custom-call(%x)"])
 def test_a_module_with_a_layout_or_a_nested_tuple_runs_as_a_whole(operation: str) -> None:
     runs = Runs()
     with pytest.raises(ValueError, match="only as a whole"):

@@ -52,9 +52,9 @@ def line(text: str) -> Instruction:
     return read_instruction(text, 1, "main")
 
 
-def in_entry(*lines: str) -> str:
+def in_entry(*lines: str, header: str = "") -> str:
     body = "\n".join(f"  {line}" for line in lines)
-    return f"HloModule m\n\nENTRY %main (x: f32[]) -> f32[] {{\n{body}\n}}\n"
+    return f"HloModule m{', ' * bool(header)}{header}\n\nENTRY %main (x: f32[]) -> f32[] {{\n{body}\n}}\n"
 
 
 def failure(text: str) -> tuple[int, int, str]:
@@ -213,8 +213,8 @@ def test_brackets_may_nest_deeper_than_the_fast_pattern_reads() -> None:
         ("Module x", (1, 1, "expected 'HloModule' and a name, 'ENTRY', a computation")),
         ("HloModule m, x", (1, 15, "the text is cut off: it ends in the middle of line 1")),
         ("HloModule m, x\n\nENTRY", (1, 14, "expected an attribute")),
-        ("HloModule m, num_partitions=x\n\n", (1, 14, "num_partitions is no number")),
-        ("HloModule m, replica_count=-1\n\n", (1, 14, "replica_count is no number")),
+        (in_entry("ROOT %x = f32[] parameter(0)", header="num_partitions=x"), (1, 14, "num_partitions is no number")),
+        (in_entry("ROOT %x = f32[] parameter(0)", header="replica_count=-1"), (1, 14, "replica_count is no number")),
         ("HloModule m\n\nnonsense\n", (3, 1, "expected a computation")),
         ("HloModule m\n", (1, 12, "the text is cut off: it ends in the middle of line 1")),
         ("HloModule m\n\nENTRY %e (x: f32[]) -> f32[] {\n", (3, 31, "the text is cut off: it ends in the middle of")),
