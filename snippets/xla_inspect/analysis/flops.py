@@ -173,8 +173,9 @@ def _count_called(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_loop(count: Count, instruction: Instruction) -> Work:
+    trips = count.loops.count_trips(instruction)
     # A loop with an unknown trip count counts once, as in XLA's own analysis.
-    return count.called(instruction) * (count.loops.count_trips(instruction) or 1)
+    return count.called(instruction) * (1 if trips is None else trips)
 
 
 def _count_branches(count: Count, instruction: Instruction) -> Work:

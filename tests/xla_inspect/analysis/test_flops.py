@@ -144,6 +144,8 @@ def test_a_loop_body_counts_once_per_iteration_although_xla_counts_it_once() -> 
     assert Count(program.module).loops.count_trips(loop) == 3
     once = jax_private.count_work(program.after)["transcendentals"]
     assert Count(program.module).instruction(loop).transcendentals == 3 * once == 3 * 8
+    never = parse_module(program.after.replace('"n":"3"', '"n":"0"'))
+    assert Count(never).computation(never.entry).transcendentals == 0
 
 
 def test_windows_that_cover_the_whole_row_count_as_one_reduction() -> None:

@@ -250,3 +250,51 @@ def test_a_fusion_with_more_operands_than_its_computation_stops_no_answer() -> N
     text = f"{head}\nENTRY e {{\n{values}  ROOT r = f32[8] fusion(x, y), kind=kLoop, calls=f\n}}\n"
     capture = read_files({"a.txt": text.encode()})
     assert "1 kernel on unknown hardware" in tell(summarize("m", [capture], "m"))
+
+
+def test_a_send_exchanges_its_data_and_not_its_token() -> None:
+    pairs = "frontend_attributes={_xla_send_recv_source_target_pairs={{0,1}}}"
+    send = f"ROOT %sent = (f32[16], u32[], token[]) send(%x, %t), {pairs}\n}}\n"
+    text = f"{LOOSE[: LOOSE.index('  %sum')]}  %t = token[] after-all()\n  {send}"
+    (exchange,) = find_exchanges("m", read_files({"a.txt": text.encode()}), {}).exchanges
+    assert exchange.shapes == ("f32[16]",)
+
+
+NEVER = """HloModule never, is_scheduled=true, num_partitions=4
+
+%add (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %c = f32[] add(%a, %b)
+}
+
+%body (p: (s32[], f32[1024])) -> (s32[], f32[1024]) {
+  %p = (s32[], f32[1024]) parameter(0)
+  %i = s32[] get-tuple-element(%p), index=0
+  %x = f32[1024] get-tuple-element(%p), index=1
+  %start = f32[1024] all-reduce-start(%x), replica_groups={{0,1,2,3}}, channel_id=1, to_apply=%add
+  %e = f32[1024] exponential(%x)
+  %sum = f32[1024] all-reduce-done(%start)
+  %g = f32[1024] add(%sum, %e)
+  ROOT %t = (s32[], f32[1024]) tuple(%i, %g)
+}
+
+%condition (p: (s32[], f32[1024])) -> pred[] {
+  %p = (s32[], f32[1024]) parameter(0)
+  ROOT %f = pred[] constant(false)
+}
+
+ENTRY %main (a: s32[], x: f32[1024]) -> (s32[], f32[1024]) {
+  %a = s32[] parameter(0)
+  %x = f32[1024] parameter(1)
+  %t = (s32[], f32[1024]) tuple(%a, %x)
+  ROOT %w = (s32[], f32[1024]) while(%t), condition=%condition, body=%body, backend_config={"known_trip_count":{"n":"0"}}
+}
+"""
+
+
+def test_work_beside_a_collective_in_a_loop_that_never_runs_takes_no_time() -> None:
+    (exchange,) = find_exchanges("m", read_files({"a.txt": NEVER.encode()}).retold(target="h100:4"), {}).exchanges
+    assert (exchange.runs, exchange.sent_bytes > 0) == (0, True)
+    assert exchange.meanwhile is not None
+    assert (exchange.meanwhile.kernels, exchange.meanwhile.seconds) == (1, 0.0)

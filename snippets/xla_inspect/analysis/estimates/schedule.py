@@ -141,8 +141,9 @@ class _Run:
             times = count.loops.count_calls(instruction, name)
             if times is None:
                 self.schedule.unknown.add(instruction.name)
-            inner = self.make_inner(self.schedule, self.runs * (times or 1))
-            seconds += (times or 1) * inner.walk(module.computation(name))
+                times = 1
+            inner = self.make_inner(self.schedule, self.runs * times)
+            seconds += times * inner.walk(module.computation(name))
         return seconds
 
     def time_branch(self, branch: Computation) -> float:

@@ -258,14 +258,14 @@ def count_kernels(capture: Capture) -> int:
 
 def count_launches(capture: Capture) -> int:
     """Return how many kernels a call launches; a loop with an unknown trip count counts as one iteration."""
-    return sum(kernel.runs or 1 for kernel in list_kernels(capture))
+    return sum(kernel.assumed_runs for kernel in list_kernels(capture))
 
 
 def bytes_moved(capture: Capture) -> int:
     """Return how many bytes a call reads and writes; a loop with an unknown trip count counts as one iteration."""
     module = capture.module
     return sum(
-        measure_traffic(module, launch.instruction).total * (launch.runs or 1) for launch in list_launches(capture)
+        measure_traffic(module, launch.instruction).total * launch.assumed_runs for launch in list_launches(capture)
     )
 
 

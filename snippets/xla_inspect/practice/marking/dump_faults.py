@@ -102,11 +102,7 @@ def _has_matmul(capture: Capture, instruction: Instruction) -> bool:
 
 def _find_rows(capture: Capture) -> list[Instruction]:
     # A loop over rows is recognized by kernels in its body that one call launches at least `ROUNDS` times.
-    inside = {
-        instruction.instruction.computation
-        for instruction in list_kernels(capture)
-        if (instruction.runs or 1) >= ROUNDS
-    }
+    inside = {kernel.instruction.computation for kernel in list_kernels(capture) if kernel.assumed_runs >= ROUNDS}
     loops = [instruction for instruction in capture.module.walk() if instruction.opcode == "while"]
     return [instruction for instruction in loops if inside.intersection(instruction.called)]
 

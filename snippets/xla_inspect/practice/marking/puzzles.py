@@ -58,8 +58,7 @@ SENT = Measure("sent by each device", lambda found: sum(_sent(each) for each in 
 
 
 def _sent(exchange: Any) -> int:  # noqa: ANN401 - a collective
-    # A collective in a loop with an unknown number of iterations runs at least once.
-    return int(exchange.sent_bytes * (exchange.runs or 1))
+    return int(exchange.sent_bytes * exchange.assumed_runs)
 
 
 @dataclass(frozen=True)
