@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -138,14 +138,18 @@ def test_a_program_that_is_out_of_memory_is_compiled_once(compiles: list[str]) -
 def test_a_compile_that_fails_for_another_reason_is_repeated(
     compiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object, **__: object) -> None:
+    run = dump_compile.compile_with_dumps
+
+    def fail(*args: Any, **parts: Any) -> None:
+        run(*args, **parts)
         message = "INTERNAL: the disk is broken"
         raise jax.errors.JaxRuntimeError(message)
 
     monkeypatch.setattr(dump_compile, "compile_with_dumps", fail)
     for _ in range(2):
-        with pytest.raises(jax.errors.JaxRuntimeError, match="broken"):
+        with pytest.raises(jax.errors.JaxRuntimeError, match="broken") as caught:
             capture(jnp.sin, 1.0)
+        assert hasattr(caught.value, "capture")
     assert compiles == ["cpu", "cpu"]
 
 
