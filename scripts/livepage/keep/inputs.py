@@ -60,6 +60,19 @@ def stamp(files: Iterable[str]) -> dict[str, Stamp]:
     return {file: _stamp(file) for file in files}
 
 
+def stamp_folder(folder: str) -> int:
+    """Return a hash of the names, modification times and sizes of all files in a folder, except those of caches."""
+    stamps: list[tuple[str, Stamp]] = []
+    waiting = [folder]
+    while waiting:
+        for entry in os.scandir(waiting.pop()):  # five times as fast as `Path.walk`
+            if not entry.is_dir():
+                stamps.append((entry.path, _stamp(entry.path)))
+            elif entry.name not in CACHES:
+                waiting.append(entry.path)
+    return hash(tuple(sorted(stamps)))
+
+
 def _stamp(file: str) -> Stamp:
     try:
         status = os.stat(file)  # noqa: PTH116 - called for hundreds of files on each rebuild

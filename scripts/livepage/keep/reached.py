@@ -13,7 +13,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from livepage.keep.inputs import hash_file
+from livepage.keep.inputs import hash_file, stamp_folder
 from livepage.keep.module_names import ModuleNames, read_names
 from livepage.read import project
 
@@ -83,7 +83,8 @@ def find_reached(
         search.enter(code)
     search.finish()
     if any(Path(text).name.replace("-", "_") in project.adapter.packages for text in children):
-        search.files |= {str(file) for folder in folders for file in list_imported(Path(folder).rglob("*.py"))}
+        for folder in folders:
+            search.files |= _list_code(folder, "**/*.py", stamp_folder(str(_find_folder())))
     return search.files | list_imported(children)
 
 
@@ -98,7 +99,7 @@ class _Search:
         self._attributes: set[str] = set()
         self._loaded = {file: _read(file) for file in loaded}
         self._list_entries = cache(lambda folder: {*os.listdir(folder)})  # noqa: PTH208 - names
-        self._list_code = cache(_list_code)
+        self._stamps = stamp_folder(str(_find_folder()))
 
     def enter(self, source: str) -> None:
         """Follow all imports of a source that is not part of the packages."""
@@ -138,7 +139,7 @@ class _Search:
         for lasting, place in project.adapter.lasting.items():
             owner, _, name = lasting.rpartition(".")
             if owner == module and name in used:
-                self.files |= self._list_code(module.partition(".")[0], place)
+                self.files |= _list_code(f"{_find_folder() / module.partition('.')[0] / place}", "*.py", self._stamps)
 
     def _follow(self, dotted: str, used: set[str] | frozenset[str], *, runs: bool = False) -> None:
         """Add the file that defines a name, unless the name is a function that is reported when it runs.
@@ -235,11 +236,11 @@ def _name_module(file: str) -> str:
     return file.removeprefix(f"{_find_folder()}{os.sep}").removesuffix(".py").replace(os.sep, ".")
 
 
-def _list_code(package: str, place: str) -> set[str]:
-    """Return all files that a file or folder of a package depends on."""
-    path = _find_folder() / package / place
-    starts = path.glob("*.py") if path.is_dir() else [path]
-    return list_imported(starts)
+@lru_cache(maxsize=100)
+def _list_code(place: str, pattern: str, _stamps: int) -> frozenset[str]:
+    """Return all files that a file, or the matching files in a folder, depend on; the stamps are of all packages."""
+    path = Path(place)
+    return frozenset(list_imported(path.glob(pattern) if path.is_dir() else [path]))
 
 
 def _locate(dotted: str) -> tuple[str, str]:

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livepage.keep.reached import find_reached
+from livepage.read import Adapter, project
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,15 +26,19 @@ CONFIG = "\nmarkdown_extensions:\n  livepage.extension: {adapter: own_adapter}\n
 BLOCK = '# Page\n\n```python exec="on"\n{code}\n```\n'
 FILES = {
     # Both pages of one process use `remember.read`, whose result is cached.
-    "docs/a.md": BLOCK.format(code="from tool import measure\n\nprint(measure.area(2), measure.describe())"),
+    "docs/a.md": BLOCK.format(code="from tool import measure\n\nprint(measure.area(2), measure.describe(), measure.turn())"),
     "docs/b.md": BLOCK.format(code="import own\n\nprint(own.show())"),
-    "snippets/own.py": "from tool.scale import FACTOR\nfrom tool import remember\n\ndef show():\n"
-    "    return FACTOR, remember.read()\n",
+    "snippets/own.py": "from tool.scale import FACTOR\nfrom tool import engine, remember\n\ndef show():\n"
+    "    return FACTOR, remember.read(), engine.turn()\n",
     "snippets/own_adapter.py": """
         from livepage.read import Adapter
 
         class Own(Adapter):
             packages = ("tool",)
+            lasting = {"tool.engine._start": "gear.py"}
+
+            def find_imported(self, codes, folder):
+                return {code for code in codes if not isinstance(code, str)}
 
         ADAPTER = Own()
         """,
@@ -39,7 +46,7 @@ FILES = {
     "snippets/tool/measure.py": """
         import importlib
 
-        from tool import remember
+        from tool import engine, remember
         from tool.constants import RATIO
         from tool.kinds import Kind
         from tool.table import ROWS
@@ -52,6 +59,9 @@ FILES = {
             from tool import local
 
             return local.NAME, remember.read()
+
+        def turn():
+            return engine.turn()
 
         def other():
             return never()
@@ -80,6 +90,22 @@ FILES = {
     "snippets/tool/source.py": "def find():\n    return 60\n",
     "snippets/tool/words.txt": "70",
     "snippets/tool/scale.py": "FACTOR = 80\n",
+    # The page that comes second in a process does not run `_start`.
+    "snippets/tool/engine.py": """
+        from functools import cache
+        from pathlib import Path
+
+        @cache
+        def _start():
+            from tool import gear
+
+            return gear.count(), Path(__file__).with_name("teeth.txt").read_text()
+
+        def turn():
+            return _start()
+        """,
+    "snippets/tool/gear.py": "def count():\n    return 90\n",
+    "snippets/tool/teeth.txt": "110",
 }
 
 
@@ -153,6 +179,8 @@ def test_a_change_of_what_one_page_reaches_runs_this_page(
         ("tool/source.py", "60", "1008", "1008"),
         ("tool/words.txt", "70", "1009", "1009"),
         ("tool/remember.py", "source.find()", "source.find() + 1000", "1060"),
+        ("tool/gear.py", "90", "1012", "1012"),
+        ("tool/teeth.txt", "110", "1013", "1013"),
     ],
 )
 def test_a_change_behind_a_cached_result_runs_each_page_that_uses_it(
@@ -162,6 +190,26 @@ def test_a_change_behind_a_cached_result_runs_each_page_that_uses_it(
     assert "(2 run)" in line
     assert text in a
     assert text in b
+
+
+def test_an_import_that_is_edited_while_the_process_runs_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Own(Adapter):
+        packages = ("tool",)
+
+    folder = tmp_path / "snippets" / "tool"
+    folder.mkdir(parents=True)
+    for name in ("__init__", "first", "second"):
+        (folder / f"{name}.py").write_text("SIZE = 1\n" if name != "__init__" else "", encoding="utf-8")
+    monkeypatch.setattr(project, "root", tmp_path)
+    monkeypatch.setattr(project, "adapter", Own())
+    user, reached = folder / "user.py", []
+    for name in ("first", "second"):
+        user.write_text(f"from tool.{name} import SIZE\n\ndef run():\n    return SIZE\n", encoding="utf-8")
+        files = find_reached({str(user): {"SIZE"}}, [], [])
+        reached.append({Path(file).name for file in files})
+    assert reached == [{"user.py", "first.py"}, {"user.py", "second.py"}]
 
 
 def test_a_constant_that_only_a_module_of_the_page_imports_counts(
