@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -173,18 +173,31 @@ def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> 
                     home, symbol = _read_module(file, file.stat().st_mtime_ns, folders), original or attribute
             for statement in home.statements.get(symbol, ()):
                 if id(statement) not in statements:
-                    statements[id(statement)] = _strip(ast.unparse(statement))
+                    statements[id(statement)] = _write(statement)
                     waiting.append((statement, home))
     return list(dict.fromkeys(statements.values()))
 
 
-def _list_read(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the names that code reads but does not bind, each with the attribute that it reads."""
+# Many checks depend on the same statements, which are parsed once.
+_STATEMENTS = 10_000
+
+
+@lru_cache(maxsize=_STATEMENTS)
+def _write(statement: ast.stmt) -> str:
+    """Return the source of a statement without layout."""
+    return _strip(ast.unparse(statement))
+
+
+@lru_cache(maxsize=_STATEMENTS)
+def _list_read(node: ast.AST) -> tuple[tuple[str, str], ...]:
+    """Return the names that code reads but does not bind, each with the attribute that it reads."""
     parts = list(ast.walk(node))
     own = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     own |= {part.arg for part in parts if isinstance(part, ast.arg)}
+    names: dict[tuple[str, str], None] = {}
     for part in parts:
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id not in own:
-            yield part.value.id, part.attr
+            names[part.value.id, part.attr] = None
         elif isinstance(part, ast.Name) and part.id not in own:
-            yield part.id, ""
+            names[part.id, ""] = None
+    return tuple(names)

@@ -109,7 +109,7 @@ def list_open(prose: Prose, record: Record) -> list[Sentence]:
         for sentence in list_claims(prose)
         if not (
             (seals := by_sentence.get(backing.hash_sentence(sentence.text), set()))
-            and any(backings.seal(check) in seals for check in backings.list_possible(sentence))
+            and any(backings.is_one_of(check, seals) for check in backings.list_possible(sentence))
         )
     ]
 
