@@ -155,7 +155,9 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     elif _site.command == "build":
         # Native code that a page calls may end its process with exit code 0, so pages run outside the build's process.
         progress = build_progress.Progress(build_progress.expect(names))
-        _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.costs})
+        # A page that takes long would let the other processes wait at the end, so it runs early.
+        longest = sorted(progress.costs, key=lambda name: progress.costs[name].seconds, reverse=True)
+        _site.workers = Workers(longest, progress, ran=build.ran, waiting={*longest})
         build.elsewhere = _site.workers.obtain
     return nav
 
