@@ -26,7 +26,9 @@ CONFIG = "\nmarkdown_extensions:\n  livepage.extension: {adapter: own_adapter}\n
 BLOCK = '# Page\n\n```python exec="on"\n{code}\n```\n'
 FILES = {
     # Both pages of one process use `remember.read`, whose result is cached.
-    "docs/a.md": BLOCK.format(code="from tool import measure\n\nprint(measure.area(2), measure.describe(), measure.turn())"),
+    "docs/a.md": BLOCK.format(
+        code="from tool import measure\n\nprint(measure.area(2), measure.describe(), measure.turn())"
+    ),
     "docs/b.md": BLOCK.format(code="import own\n\nprint(own.show())"),
     "snippets/own.py": "from tool.scale import FACTOR\nfrom tool import engine, remember\n\ndef show():\n"
     "    return FACTOR, remember.read(), engine.turn()\n",

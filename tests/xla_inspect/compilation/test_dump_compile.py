@@ -138,9 +138,9 @@ def test_a_program_that_is_out_of_memory_is_compiled_once(compiles: list[str]) -
 def test_a_compile_that_fails_for_another_reason_is_repeated(
     compiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = dump_compile.compile_with_dumps
+    run: Any = dump_compile.compile_with_dumps
 
-    def fail(*args: Any, **parts: Any) -> None:
+    def fail(*args: object, **parts: object) -> None:
         run(*args, **parts)
         message = "INTERNAL: the disk is broken"
         raise jax.errors.JaxRuntimeError(message)
