@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xla_inspect import analysis
+from xla_inspect import analysis, jax_private
 from xla_inspect.commands.command_list import BAD_INPUT, MISSING
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.folders import shorten_path
@@ -103,14 +103,30 @@ def explain_user_error(error: BaseException, file: str) -> str:
     # A missing GPU library is no error of the user's code, so it has its own message.
     if _ABSENT.search(text):
         return _explain_absence(place, text)
-    refusal = analysis.read_refusal(text)
+    known = analysis.read_refusal(text)
     hints = [match.expand(hint) for pattern, hint in _HINTS.items() if (match := re.search(pattern, text))]
     hints += filter(None, [_find_shadow(error)])
-    if hints or (refusal and refusal.remedy):
-        return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else refusal.remedy if refusal else ''}"
+    if hints or (known and known.remedy):
+        return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else known.remedy if known else ''}"
     if _is_own(error):
-        return f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, while inspecting {file}\n{OWN}"
+        own = f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, while inspecting {file}\n{OWN}"
+        return _find_refusal(file) or own
     return f"{place}: {name}: {printable(text)}\n{_advise(error, text, has_line=place != file)}"
+
+
+def _find_refusal(file: str) -> str:
+    """Return the message about a file of HLO text that XLA's own parser refuses, or an empty string."""
+    path = Path(file)
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    if not text.lstrip().startswith("HloModule "):
+        return ""
+    try:
+        jax_private.parse_hlo(text)
+    except RuntimeError as error:
+        if match := re.search(r"was parsing (\d+):(\d+): error: (.*)", str(error)):
+            line, column, reason = match.groups()
+            return f"{file}: line {line}, column {column}: {reason}\nXLA refuses this text; mend it or copy it again"
+    return ""
 
 
 def _advise(error: BaseException, text: str, *, has_line: bool) -> str:

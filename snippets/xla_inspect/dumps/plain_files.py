@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 from xla_inspect.dumps.files import Files
 
 _ENDINGS = (".hlo", ".txt", ".pb", ".hlotxt", ".gz", ".log", ".mlir", ".bc")
-_START = re.compile(r"^[ \t]*HloModule[ \t]+([^\s,]+)", re.MULTILINE)
+# A module in quotation marks belongs to the table of another one that recovers the values of the given program.
+_START = re.compile(r"(?<![ \t]\"\n)^[ \t]*HloModule[ \t]+([^\s,]+)", re.MULTILINE)
 # The head of an entry computation, or an instruction: `%a = f32[4]{0} add(`. No other language has lines of that form.
 _BARE = re.compile(
     r"^[ \t]*(?:ENTRY [^\n]*\{|(?:ROOT )?%?[\w.-]+ = \(?(?:pred|token|opaque|[a-z]{1,2}\d+\w*)\[[^\]\n]*\]"

@@ -105,6 +105,24 @@ def test_the_suggested_command_about_a_dump_of_unknown_hardware_runs(tmp_path: P
     assert (command[-1], ask(*command)[0]) == ("unknown", 0)
 
 
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("mesh['a'=2,'b'=2] {'c'}", "line 9, column 71: axis 'c' is not a valid axis name"),
+        ("{{,,1}}", "line 9, column 51: expects integer"),
+    ],
+)
+def test_a_text_that_xla_refuses_is_no_error_of_the_tool(
+    groups: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sum_of = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"
+    line = f"ROOT r = f32[8] all-reduce(p), replica_groups={groups}, to_apply=add"
+    path = tmp_path / "bad.hlo"
+    path.write_text(f"HloModule m\n{sum_of}ENTRY e {{\n  p = f32[8] parameter(0)\n  {line}\n}}\n", encoding="utf-8")
+    assert ask("summary", str(path)) == (2, "")
+    assert f"bad.hlo: {message}" in capsys.readouterr().err
+
+
 def test_missing_parts_are_reported_as_text_and_as_json(dump: Path) -> None:
     _, text = ask("why", str(dump))
     assert "These files lack: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
