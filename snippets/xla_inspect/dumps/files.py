@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import os
 import shlex
@@ -181,7 +182,7 @@ class Files:
         if self.size(name) > MOST_BYTES:
             message = f"{name} has {self.size(name):,} bytes, and no more than {MOST_BYTES:,} of a file are read"
             raise InspectError(message)
-        return self._entries[name].read(MOST_BYTES)
+        return narrow(self._entries[name].read(MOST_BYTES))
 
     def read_head(self, name: str, most: int) -> bytes:
         """Return the first bytes of a file, at most `most`.
@@ -189,7 +190,7 @@ class Files:
         Raises:
             InspectError: The file cannot be read.
         """
-        return self._entries[name].read(most)
+        return narrow(self._entries[name].read(most))
 
     def read_many(self, names: Iterable[str], most: int = MOST_BYTES) -> Iterator[tuple[str, bytes]]:
         """Yield the name and first `most` bytes of each file that exists, in the order that is fastest to read.
@@ -198,11 +199,15 @@ class Files:
             InspectError: A file cannot be read.
         """
         present = [name for name in dict.fromkeys(names) if name in self._entries]
-        if self._read_many:
-            yield from self._read_many(present, most)
-        else:
-            for name in present:
-                yield name, self._entries[name].read(most)
+        one_by_one = ((name, self._entries[name].read(most)) for name in present)
+        for name, data in self._read_many(present, most) if self._read_many else one_by_one:
+            yield name, narrow(data)
+
+
+def narrow(data: bytes) -> bytes:
+    """Return text in UTF-16, as PowerShell writes it, in UTF-8; other data, and UTF-8 itself, stays as it is."""
+    is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16", "replace").encode() if is_wide else data
 
 
 def is_gzip(data: bytes) -> bool:

@@ -127,6 +127,12 @@ def test_other_files_contain_one_or_several_modules() -> None:
     ]
 
 
+def test_a_text_in_utf_16_is_read() -> None:
+    files = Files.from_mapping({"a.txt": "HloModule m\n\nENTRY e {\n}\n".encode("utf-16")})
+    assert [module.key for module in list_modules(files)] == ["m"]
+    assert files.read("a.txt").startswith(b"HloModule")
+
+
 def test_a_module_in_the_table_of_another_one_is_a_part_of_it() -> None:
     table = '{\n  {"x"} : {"y"},\n  "\n    HloModule inner\n\n    ENTRY %e () -> f32[] {\n    }\n\n  "\n}\n'
     text = f"HloModule outer, origin_recovery_table={table}\n\nENTRY %main (p: f32[]) -> f32[] {{\n}}\n"
