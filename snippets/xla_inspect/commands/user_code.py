@@ -103,11 +103,11 @@ def explain_user_error(error: BaseException, file: str) -> str:
     # A missing GPU library is no error of the user's code, so it has its own message.
     if _ABSENT.search(text):
         return _explain_absence(place, text)
-    known = analysis.read_refusal(text)
+    refusal = analysis.read_refusal(text)
     hints = [match.expand(hint) for pattern, hint in _HINTS.items() if (match := re.search(pattern, text))]
     hints += filter(None, [_find_shadow(error)])
-    if hints or (known and known.remedy):
-        return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else known.remedy if known else ''}"
+    if hints or (refusal and refusal.remedy):
+        return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else refusal.remedy if refusal else ''}"
     if _is_own(error):
         own = f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, while inspecting {file}\n{OWN}"
         return _find_refusal(file) or own
