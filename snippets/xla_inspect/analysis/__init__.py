@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     )
     from xla_inspect.analysis.jaxpr_steps import INPUT, JaxprStep, find_residuals, is_residual, list_edges
     from xla_inspect.analysis.kernel_parts import HEAVY, KernelParts
-    from xla_inspect.analysis.launch_costs import MEMORY, STATEMENT, Launched, model_launches
+    from xla_inspect.analysis.launch_costs import MEMORY, STATEMENT, Launched, list_unknown_work, model_launches
     from xla_inspect.analysis.launch_lines import list_origins
     from xla_inspect.analysis.launches import (
         HOST_CALL,

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 def count_multiplications(
     attributes: Mapping[str, str], inputs: Sequence[int], kernel: Sequence[int], outputs: Sequence[int]
-) -> int:
+) -> int | None:
     """Return the number of pairs of elements that a convolution multiplies, without padding and dilation holes.
 
+    The result is None if the text omits the window of a dimension, as XLA's parser allows for a library's convolution.
     The rule is that of `HloCostAnalysis::GetConvolutionFlops` (xla/service/hlo_cost_analysis.cc).
 
     Args:
@@ -30,6 +31,8 @@ def count_multiplications(
     labels = re.split(r"[_>-]+", attributes["dim_labels"])
     spatial = sorted(label for label in labels[0] if label.isdigit())
     windows = read_windows(attributes.get("window", ""))
+    if len(windows) != len(spatial):
+        return None
     valid = math.prod(
         _count_valid(window, inputs[labels[0].index(label)], outputs[labels[2].index(label)])
         for window, label in zip(windows, spatial, strict=True)

@@ -38,7 +38,10 @@ ARITHMETIC = frozenset(name for name, category in CATEGORY.items() if category =
 """Element-wise operations that count as one operation per element of any type, as in XLA's analysis."""
 
 LABELS = frozenset({"AllocateBuffer", "AsyncCollectiveDone", "AsyncCollectiveStart", "Sharding"})
-"""The targets of custom calls that compute nothing."""
+"""The targets of custom calls that compute nothing and take no time."""
+
+_MOVES = frozenset({"AssumeGatherIndicesInBound", "ConcatBitcast", "GetRngSeed", "X64Combine"})
+"""The targets of custom calls that only move or mark data."""
 
 MULTIPLY_ADD = 2
 COMPLEX_MULTIPLY = 4
@@ -140,15 +143,21 @@ def _count_dot(count: Count, instruction: Instruction) -> Work:
 
 def _count_convolution(count: Count, instruction: Instruction) -> Work:
     lhs, rhs = count.shape(instruction, 0), count.shape(instruction, 1)
-    attributes = instruction.attributes
-    pairs = count_multiplications(attributes, lhs.dimensions, rhs.dimensions, instruction.shape.dimensions)
-    return _multiply(_name_type(lhs.dtype, attributes), pairs)
+    kind = _name_type(lhs.dtype, instruction.attributes)
+    return _convolve(kind, instruction, (lhs, rhs, instruction.shape))
+
+
+def _convolve(kind: str, instruction: Instruction, shapes: tuple[Shape, Shape, Shape]) -> Work:
+    """Return the work of a convolution in a type, from the shapes of its input, kernel and result."""
+    pairs = count_multiplications(instruction.attributes, *(shape.dimensions for shape in shapes))
+    target = instruction.custom_call_target or instruction.opcode
+    return Work(unknown=(target,)) if pairs is None else _multiply(kind, pairs)
 
 
 def _count_library(count: Count, instruction: Instruction) -> Work:
     """Return the work of a custom call, as described by the attributes of a library's product or convolution."""
     target, attributes = instruction.custom_call_target or "?", instruction.attributes
-    if target in LABELS:
+    if target in LABELS or target in _MOVES:
         return Work()
     shapes = [operand.shape for operand in count.module.operands(instruction)]
     # The tuple of a library call contains the result first and scratch memory after it.
@@ -159,12 +168,11 @@ def _count_library(count: Count, instruction: Instruction) -> Work:
         return _multiply(shapes[0].dtype, result.size * math.prod(shapes[0].dimensions[at] for at in contracted))
     if target.startswith("__cudnn$conv") and "dim_labels" in attributes:
         # Roles of operands and result: `GetConvolutionFlops` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
-        lhs, rhs, out = {
+        roles = {
             "__cudnn$convBackwardInput": (result, shapes[1], shapes[0]),
             "__cudnn$convBackwardFilter": (shapes[0], result, shapes[1]),
         }.get(target, (shapes[0], shapes[1], result))
-        pairs = count_multiplications(attributes, lhs.dimensions, rhs.dimensions, out.dimensions)
-        return _multiply(shapes[0].dtype, pairs)
+        return _convolve(shapes[0].dtype, instruction, roles)
     return Work(unknown=(target,))
 
 

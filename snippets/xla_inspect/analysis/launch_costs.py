@@ -13,7 +13,7 @@ from xla_inspect.analysis.value_flow import walk_inside
 from xla_inspect.targets import find_hardware
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from xla_inspect.analysis.instruction_lines import SourceLine
     from xla_inspect.analysis.launches import Launch
@@ -92,6 +92,11 @@ def model_launches(capture: Capture) -> tuple[Launched, ...]:
     hardware = find_hardware(capture.target)
     lines = find_lines(capture, module)
     return tuple(_describe(launch, module, count, hardware, lines) for launch in list_launches(capture))
+
+
+def list_unknown_work(launches: Iterable[Launched]) -> tuple[str, ...]:
+    """Return the targets of the library calls among launches whose operations are not known."""
+    return tuple(dict.fromkeys(target for launched in launches for target in launched.work.unknown))
 
 
 def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from xla_inspect.captured import Capture
 
@@ -49,3 +49,9 @@ def tell_absences(missing: Mapping[str, str]) -> str:
         + "; ".join(f"{NAMES.get(name, name)} ({reason})" for name, reason in missing.items())
         + "."
     )
+
+
+def tell_unknown_work(targets: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence about library calls whose operations are not known, or nothing without any."""
+    if names := ", ".join(dict.fromkeys(targets)):
+        yield f"The flops leave out the operations of {names}, which are not known."

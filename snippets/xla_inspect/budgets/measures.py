@@ -114,7 +114,7 @@ class Measure:
         tell: A function that yields lines that explain the number.
         part: The part of a tally that shows changes since a record, or an empty string.
         title: The description of the number in a table.
-        show_range: A function that returns the range of an estimate, or None for a number that is exact.
+        show_range: A function that returns the range of an estimate or the calls that a number lacks, or None.
     """
 
     unit: Unit
@@ -198,7 +198,14 @@ MEASURES: Mapping[str, Measure] = {
         "",
         "bytes that these copies move in a step, counting every iteration of a loop",
     ),
-    "flops": Measure("flops", lambda of: of.summary.flops or 0, _tell_kernels, "kernels", "operations of a step"),
+    "flops": Measure(
+        "flops",
+        lambda of: of.summary.flops or 0,
+        _tell_kernels,
+        "kernels",
+        "operations of a step, without those of library calls that are not known",
+        lambda of: " and ".join(f"without {name}" for name in of.summary.unknown_work),
+    ),
     "time": Measure(
         "seconds",
         lambda of: of.time.seconds,

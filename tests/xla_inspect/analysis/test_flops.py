@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -174,6 +175,17 @@ def test_a_library_convolution_counts_as_its_forward_or_backward_convolution(nam
 def test_a_library_call_without_details_has_unknown_work() -> None:
     text = read('f32[8] custom-call(%p0), custom_call_target="mine"', "f32[8]")
     assert count(text) == Work(unknown=("mine",))
+
+
+def test_a_library_convolution_whose_text_lacks_a_window_has_unknown_work() -> None:
+    text = next(CASES[name] for name in OTHERWISE if name.startswith("library convolution"))
+    window = re.search(r"size=(\d+)x\d+", text)
+    assert window
+    assert count(text.replace(window[0], f"size={window[1]}")).unknown != ()
+
+
+def test_a_call_that_only_moves_data_is_no_work() -> None:
+    assert count(read('f32[8] custom-call(%p0), custom_call_target="ConcatBitcast"', "f32[8]")) == Work()
 
 
 def test_a_ragged_product_counts_each_row_once_if_its_groups_split_the_contracted_dimension() -> None:

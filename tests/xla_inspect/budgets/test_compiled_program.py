@@ -335,3 +335,9 @@ def test_each_broken_comparison_of_one_number_names_its_own_limit() -> None:
     peak = held().measure("peak")
     texts = [(peak < limit).explain() for limit in ("1 KiB", "2 KiB")]
     assert [text.partition(" KiB (")[0].rpartition(" ")[2] for text in texts] == ["1", "2"]
+
+
+def test_the_operations_of_a_step_name_the_calls_that_they_lack() -> None:
+    program = hold_call(jnp.linalg.cholesky, S((64, 64), jnp.float32))
+    assert str(program.flops).endswith("flops (without lapack_spotrf_ffi)")
+    assert "without" not in str(hold_call(softmax, ROWS).flops)

@@ -15,6 +15,7 @@ from xla_inspect import capture, collectives, compare, diff_numbers, kernels, me
 from xla_inspect.answers import describe_json, write_json
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.why import OpenQuestions, Why
+from xla_inspect.units import format_amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,18 @@ def test_a_question_about_a_function_is_the_same_for_its_capture() -> None:
     assert memory(layer, X) == memory(program)
     assert summary(layer, X, targets=["cpu"]) == summary(program)
     assert str(summary(program)).startswith("layer: ")
+
+
+def test_work_that_is_not_known_is_said_to_be_missing() -> None:
+    program = capture(jnp.linalg.cholesky, jax.ShapeDtypeStruct((64, 64), jnp.float32), passes=False)
+    sentence = "The flops leave out the operations of lapack_spotrf_ffi, which are not known."
+    [target] = summary(program).targets
+    assert target.unknown_work == ("lapack_spotrf_ffi",)
+    assert f"{format_amount(target.flops or 0)} + ?" in str(summary(program))
+    assert sentence in " ".join(str(summary(program)).split())
+    other = capture(layer, X, passes=False)
+    assert sentence in " ".join(str(compare(program, other)).split())
+    assert sentence not in " ".join(str(summary(other)).split())
 
 
 def test_each_question_accepts_a_function_and_a_capture() -> None:

@@ -151,6 +151,7 @@ class Difference(Answer):
         removed: The number of instructions that only the first side has; None if they cannot be compared.
         changed: The number of instructions that both sides have in different forms; None if they cannot be compared.
         amounts: Kernels, memory, work and exchanged bytes.
+        unknown_work: The targets of the library calls whose operations are not known, so that the work lacks them.
         kinds: Kernels by kind, if their numbers differ.
         kernels: Kernels by kind and line, if their numbers differ.
         collectives: Runs of collectives by kind, axes and line, if their numbers differ.
@@ -182,6 +183,7 @@ class Difference(Answer):
     is_compiler_known: bool = True
     are_options_known: bool = True
     times: TimeChange | None = None
+    unknown_work: tuple[str, ...] = ()
 
     @property
     def is_counted_by_device(self) -> bool:

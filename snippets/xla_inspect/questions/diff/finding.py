@@ -7,7 +7,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import compare_modules, find_refusal, find_stage, model_launches, name_failure
+from xla_inspect.analysis import (
+    compare_modules,
+    find_refusal,
+    find_stage,
+    list_unknown_work,
+    model_launches,
+    name_failure,
+)
 from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.diff.counts_by_line import compare_tallies, tally
 from xla_inspect.questions.diff.difference import Amount, Difference, InstructionPair, Side, Version
@@ -81,6 +88,7 @@ def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) ->
         removed=removals,
         changed=changes,
         amounts=tuple(amounts),
+        unknown_work=list_unknown_work(launch for of in launches for launch in of) if has_launches else (),
         kinds=tuple(
             Amount(kind, "", kinds[0][kind], kinds[1][kind])
             for kind in dict.fromkeys((*kinds[0], *kinds[1]))

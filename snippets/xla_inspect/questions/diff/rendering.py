@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Table
+from xla_inspect.answers import Table, tell_unknown_work
 from xla_inspect.plural import plural
 from xla_inspect.questions.diff.times_by_line import tell_times
 from xla_inspect.targets import title
@@ -51,6 +51,7 @@ def render(difference: Difference) -> Iterator[Part]:
         rows.append(("compile time", before, after, ""))
     scope = "per device" if difference.is_counted_by_device else "in the module"
     yield Table((scope, *heads, "change"), tuple(rows), (1, 2, 3))
+    yield from tell_unknown_work(difference.unknown_work)
     if difference.times:
         yield from tell_times(difference.times, heads)
     yield from _list_changes("Kernels by line", difference.kernels, heads, "kernel")

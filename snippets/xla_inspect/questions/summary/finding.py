@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import Stage, model_launches, name_failure, show_place
+from xla_inspect.analysis import Stage, list_unknown_work, model_launches, name_failure, show_place
 from xla_inspect.analysis.estimates import Estimate, time_program
 from xla_inspect.answers import Answer, LineTotal, explain_times, sum_scopes
 from xla_inspect.questions.collectives import Replication, find_exchanges
@@ -55,6 +55,7 @@ class TargetSummary:
         copies: The number of launches that only move data.
         collectives: The number of exchanges between devices.
         flops: Operations, where loops count with their trip counts if the compiler knows them.
+        unknown_work: The targets of the library calls whose operations `flops` leaves out, because they are not known.
         time: The estimated time of the program in seconds with its range, or None, as for a CPU.
         moved_bytes: Bytes of main memory that launches read and write, where loops count with their trip counts.
         has_unknown_runs: Whether the number of runs of a launch is unknown, because of a loop or a branch around it.
@@ -80,6 +81,7 @@ class TargetSummary:
     copies: int | None
     collectives: int
     flops: float | None
+    unknown_work: tuple[str, ...]
     time: Estimate | None
     moved_bytes: int | None
     has_unknown_runs: bool
@@ -160,6 +162,7 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
         copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
         flops=sum(launch.work.flops * launch.launch.assumed_runs for launch in launches) if has_launches else None,
+        unknown_work=list_unknown_work(launches),
         time=step.seconds if step else None,
         moved_bytes=sum(launch.bytes * launch.launch.assumed_runs for launch in launches) if has_launches else None,
         has_unknown_runs=any(launch.launch.runs is None for launch in launches),

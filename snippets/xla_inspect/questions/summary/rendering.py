@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Hint, Table, name_scope, show_range, suggest
+from xla_inspect.answers import Hint, Table, name_scope, show_range, suggest, tell_unknown_work
 from xla_inspect.plural import plural
 from xla_inspect.questions.summary.finding import KINDS, LARGEST, Largest, Summary, TargetSummary
 from xla_inspect.targets import title
@@ -38,7 +38,7 @@ def render(summary: Summary) -> Iterator[Part]:
         ),
         ("copies", [_show(target.copies, str) for target in summary.targets]),
         ("collectives", [_count_collectives(target) for target in summary.targets]),
-        ("flops", [_show(target.flops, format_amount) for target in summary.targets]),
+        ("flops", [_show_flops(target) for target in summary.targets]),
         ("bytes moved", [_show(target.moved_bytes, format_bytes) for target in summary.targets]),
         *_list_times(summary),
         ("memory needed", [_show_needed(target) for target in summary.targets]),
@@ -53,6 +53,7 @@ def render(summary: Summary) -> Iterator[Part]:
     yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
     if any(target.has_unknown_runs for target in summary.targets):
         yield "Each loop with an unknown trip count counts as one iteration, and each branch as taken once."
+    yield from tell_unknown_work([name for target in summary.targets for name in target.unknown_work])
     for target in summary.targets:
         if target.replication and (sentence := target.replication.sentence):
             yield f"Replicated on {title(target.target)}: {sentence}."
@@ -134,6 +135,10 @@ def _show[T](number: T | None, show: Callable[[T], str]) -> str:
 
 def _show_needed(target: TargetSummary) -> str:
     return format_bytes(target.peak_bytes) + (" + ?" if target.temporary_bytes is None else "")
+
+
+def _show_flops(target: TargetSummary) -> str:
+    return _show(target.flops, format_amount) + (" + ?" if target.unknown_work and target.flops is not None else "")
 
 
 def _count_collectives(target: TargetSummary) -> str:
