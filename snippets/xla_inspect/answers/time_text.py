@@ -18,8 +18,8 @@ STATEMENT = "Times on the device are estimates by cost models, not measurements.
 
 
 def say_time(time: Estimate) -> str:
-    """Return an estimate with its range, as in `about 4.86 µs (2.6 to 10.1 µs)`."""
-    return f"about {show_time(time)}"
+    """Return an estimate with its range, as in `about 4.86 µs (2.6 to 10.1 µs)` or `at least about 5 µs`."""
+    return f"{'at least ' * time.is_least}about {show_time(time)}"
 
 
 def show_time(time: Estimate | None) -> str:
@@ -28,8 +28,11 @@ def show_time(time: Estimate | None) -> str:
 
 
 def show_range(time: Estimate) -> str:
-    """Return the range of an estimate, with the unit once if both ends have the same, as in `2.6 to 10.1 µs`."""
+    """Return the range of an estimate, as in `2.6 to 10.1 µs`, or `2.6 µs or more` if a part is not known."""
     low, high = format_seconds(time.low), format_seconds(time.high)
+    if time.is_least:
+        return f"{low} or more"
+    # The unit is shown once if both ends have the same.
     number, _, unit = low.partition(" ")
     return f"{number if unit == high.partition(' ')[2] else low} to {high}"
 

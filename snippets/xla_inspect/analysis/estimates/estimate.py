@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,39 +13,54 @@ class Estimate:
         low: The seconds of the most optimistic model.
         likely: The seconds of the model that fits the measured times best.
         high: The seconds of the most pessimistic model.
+        is_least: Whether the operations of a part are not known, so that it takes at least the time of the rest.
     """
 
     low: float = 0.0
     likely: float = 0.0
     high: float = 0.0
+    is_least: bool = field(default=False, kw_only=True)
 
     @classmethod
     def at_shares(cls, seconds: float, shares: tuple[float, float, float]) -> Estimate:
-        """Return the time of work from its seconds at a peak rate, of which it reaches shares from best to worst."""
+        """Return the time of work.
+
+        Args:
+            seconds: The time at a peak rate.
+            shares: The shares of this rate that the work reaches: the best, the likely and the worst.
+        """
         return cls(*(seconds / share for share in shares))
 
     def longer(self, other: Estimate) -> Estimate:
         """Return the maximum of two estimates, separately for the low, the likely and the high time."""
-        return Estimate(max(self.low, other.low), max(self.likely, other.likely), max(self.high, other.high))
+        ends = max(self.low, other.low), max(self.likely, other.likely), max(self.high, other.high)
+        return Estimate(*ends, is_least=self.is_least or other.is_least)
 
     def __add__(self, other: Estimate) -> Estimate:
         """Return the sum, whose range assumes that both estimates are wrong in the same direction."""
-        return Estimate(self.low + other.low, self.likely + other.likely, self.high + other.high)
+        ends = self.low + other.low, self.likely + other.likely, self.high + other.high
+        return Estimate(*ends, is_least=self.is_least or other.is_least)
 
     def __mul__(self, times: float | Estimate) -> Estimate:
         """Return the time of that many runs, or that with a factor that has a range itself."""
         factor = times if isinstance(times, Estimate) else Estimate(times, times, times)
-        return Estimate(self.low * factor.low, self.likely * factor.likely, self.high * factor.high)
+        ends = self.low * factor.low, self.likely * factor.likely, self.high * factor.high
+        return Estimate(*ends, is_least=self.is_least or factor.is_least)
+
+    def may_be(self, seconds: float) -> bool:
+        """Return whether a time is in the range, which has no end if a part is not known."""
+        return self.low <= seconds and (self.is_least or seconds <= self.high)
 
 
 class RangedTime:
-    """A part of an answer whose time and range are three fields in JSON."""
+    """A part of an answer whose time and range are four fields in JSON."""
 
     seconds: float | None
     low_seconds: float
     high_seconds: float
+    is_least: bool
 
     @property
     def time(self) -> Estimate:
         """The time with its range; zero without an estimate."""
-        return Estimate(self.low_seconds, self.seconds or 0.0, self.high_seconds)
+        return Estimate(self.low_seconds, self.seconds or 0.0, self.high_seconds, is_least=self.is_least)

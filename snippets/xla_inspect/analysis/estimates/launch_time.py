@@ -164,7 +164,7 @@ class _Work:
         if self.flops:
             return compute.longer(memory), "compute" if compute.likely >= memory.likely else MEMORY
         # Nothing but the traffic is known, so the range is as wide as it may be.
-        return Estimate(memory.low, 1.5 * memory.likely, 3 * memory.low), "unknown"
+        return Estimate(memory.low, 1.5 * memory.likely, 3 * memory.low, is_least=True), "unknown"
 
     def _time_product(self, memory: Estimate) -> Estimate:
         if self.rates.kind == "gpu":

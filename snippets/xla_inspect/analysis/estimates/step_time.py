@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -77,7 +77,8 @@ class StepTime:
     @property
     def seconds(self) -> Estimate:
         """The time of the whole program."""
-        return sum((launch.total for launch in self.launches), Estimate())
+        total = sum((launch.total for launch in self.launches), Estimate())
+        return replace(total, is_least=total.is_least or self.unknown_collectives > 0)
 
     @cached_property
     def by_name(self) -> Mapping[str, TimedLaunch]:
@@ -153,7 +154,8 @@ class _Step:
         likely = schedules["likely"]
         runs = likely.busy[scheduled] / time.seconds.likely if time.seconds.likely else 0.0
         floor = self.rates.floor * runs
-        own = Estimate(*(max(getattr(total, one) - getattr(floor, one), 0.0) for one in SCENARIOS))
+        ends = (max(getattr(total, one) - getattr(floor, one), 0.0) for one in SCENARIOS)
+        own = Estimate(*ends, is_least=time.seconds.is_least)
         own = _limit(own, is_async=launched.launch.is_async or scheduled in self.collectives)
         kind, limit = time.kind, time.limit
         if scheduled in self.collectives:
@@ -177,8 +179,6 @@ def _limit(estimate: Estimate, *, is_async: bool) -> Estimate:
     may vary more.
     """
     low, high = min(estimate.low, estimate.likely), max(estimate.high, estimate.likely)
-    if is_async:
-        return Estimate(low, estimate.likely, high)
-    return Estimate(
-        max(low, estimate.likely / math.sqrt(3)), estimate.likely, min(high, estimate.likely * math.sqrt(3))
-    )
+    if not is_async:
+        low, high = max(low, estimate.likely / math.sqrt(3)), min(high, estimate.likely * math.sqrt(3))
+    return replace(estimate, low=low, high=high)

@@ -45,7 +45,8 @@ class LineTime:
     @property
     def is_noise(self) -> bool:
         """True if the ranges of both sides overlap."""
-        return self.left.low <= self.right.high and self.right.low <= self.left.high
+        later = max(self.left.low, self.right.low)
+        return self.left.may_be(later) and self.right.may_be(later)
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,7 @@ class KernelTimes(Answer):
         # A kernel that several launches share has the time of all of them, and a loop has no estimate.
         rows = [(row, row.estimate * row.count) for row in self.launches if row.estimate and not row.others]
         total = sum((estimate for _, estimate in rows), Estimate())
-        inside = sum(estimate.low <= row.seconds <= estimate.high for row, estimate in rows)
+        inside = sum(estimate.may_be(row.seconds) for row, estimate in rows)
         measured, launches = sum(row.seconds for row, _ in rows), plural(len(rows), "launch", "launches")
         yield (
             f"Measured: {format_seconds(measured)} in {launches} with an estimate. Estimated for the same runs: "

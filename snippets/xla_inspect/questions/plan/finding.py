@@ -29,6 +29,7 @@ class Plan(RangedTime):
         seconds: The likely seconds of a step, or None if it did not compile.
         low_seconds: The lower end of the range.
         high_seconds: The upper end of the range.
+        is_least: Whether the operations of a part are not known, so that the time is at least this one.
         utilization: The model flops utilization as a share; None if unknown.
         failure: The reason why it cannot be used, or an empty string.
     """
@@ -41,6 +42,7 @@ class Plan(RangedTime):
     seconds: float | None = None
     low_seconds: float = 0.0
     high_seconds: float = 0.0
+    is_least: bool = False
     utilization: float | None = None
     failure: str = ""
 

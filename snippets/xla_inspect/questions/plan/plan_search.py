@@ -142,6 +142,7 @@ class Search:
             seconds=estimate.seconds,
             low_seconds=estimate.low_seconds,
             high_seconds=estimate.high_seconds,
+            is_least=estimate.is_least,
             utilization=estimate.utilization,
             failure=REPEATED if twin else failure,
         )

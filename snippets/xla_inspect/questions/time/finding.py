@@ -55,6 +55,7 @@ class TimeShare(RangedTime):
         seconds: The likely seconds.
         low_seconds: The lower end of the range.
         high_seconds: The upper end of the range.
+        is_least: Whether the operations of a part are not known, so that the time is at least this one.
         hidden_seconds: The seconds of asynchronous operations that other work overlaps, which are not included.
     """
 
@@ -66,6 +67,7 @@ class TimeShare(RangedTime):
     seconds: float
     low_seconds: float
     high_seconds: float
+    is_least: bool
     hidden_seconds: float
 
 
@@ -80,6 +82,7 @@ class TimeEstimate(RangedTime, Answer):
         seconds: The likely seconds of a run, or None without an estimate.
         low_seconds: The lower end of the range.
         high_seconds: The upper end of the range.
+        is_least: Whether the operations of a part are not known, so that the time is at least this one.
         lines: The time by line of Python, the longest first.
         kinds: The time by kind of work, the longest first.
         model_flops: The operations of the program's own products on one device, without recomputation; None if unknown.
@@ -100,6 +103,7 @@ class TimeEstimate(RangedTime, Answer):
     seconds: float | None = None
     low_seconds: float = 0.0
     high_seconds: float = 0.0
+    is_least: bool = False
     lines: tuple[TimeShare, ...] = ()
     kinds: tuple[TimeShare, ...] = ()
     model_flops: float | None = None
@@ -149,6 +153,7 @@ def estimate_time(
         seconds=seconds.likely,
         low_seconds=seconds.low,
         high_seconds=seconds.high,
+        is_least=seconds.is_least,
         lines=time_lines(capture, step),
         kinds=_list_kinds(step),
         model_flops=work.flops if work else None,
@@ -243,5 +248,6 @@ def _sum_shares(parts: Iterable[tuple[tuple[str, str], TimedLaunch, Estimate]]) 
             for name in ("kind", "limit")
         )
         hidden = sum(one.hidden for one in launches)
-        shares.append(TimeShare(where, text, kind, limit, len(group), total.likely, total.low, total.high, hidden))
+        time = total.likely, total.low, total.high, total.is_least
+        shares.append(TimeShare(where, text, kind, limit, len(group), *time, hidden))
     return tuple(sorted(shares, key=lambda share: -share.seconds))

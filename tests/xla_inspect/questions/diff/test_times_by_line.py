@@ -68,6 +68,7 @@ CAUTIONS = (
         (Estimate(8, 11, 14), Estimate(1.5, 3, 4.5), CAUTIONS[:2]),
         (Estimate(30, 40, 50), Estimate(1.5, 3, 4.5), CAUTIONS[2:]),
         (Estimate(30, 40, 50), Estimate(20, 30, 40), ()),
+        (Estimate(1, 2, 3, is_least=True), Estimate(20, 30, 40), CAUTIONS[:1]),
     ],
 )
 def test_the_noise_of_a_step_and_of_its_slowest_line_are_told_apart(

@@ -16,6 +16,7 @@ from xla_inspect.analysis.estimates import find_rates, make_cpu_rates, time_step
 from xla_inspect.budgets import hold_call
 from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.time import estimate_time
+from xla_inspect.units import format_seconds
 
 if TYPE_CHECKING:
     from xla_inspect import Capture
@@ -98,13 +99,21 @@ def test_a_collective_without_published_links_counts_no_time_and_is_reported() -
         in answer.notes
     )
     assert "exposed collectives" not in {kind.text for kind in answer.kinds}
+    assert answer.is_least
 
 
 def test_a_custom_call_of_unknown_work_counts_its_traffic_and_is_reported() -> None:
     program = capture(jnp.linalg.cholesky, jax.ShapeDtypeStruct((512, 512), jnp.float32), target="h100", passes=False)
     answer = estimate_time(program)
     assert any("are not known, so only the memory traffic counts." in note for note in answer.notes)
-    assert next(kind.seconds for kind in answer.kinds if kind.limit == "unknown") > 0
+    [unknown] = [kind for kind in answer.kinds if kind.limit == "unknown"]
+    assert unknown.seconds > 0
+    assert [share.is_least for share in (answer, unknown)] == [True, True]
+    assert not any(kind.is_least for kind in answer.kinds if kind is not unknown)
+    assert answer.time.may_be(1000 * answer.high_seconds)
+    assert not answer.time.may_be(answer.low_seconds / 2)
+    sentence = f"at least about {format_seconds(answer.seconds or 0)} ({format_seconds(answer.low_seconds)} or more)"
+    assert sentence in " ".join(str(answer).split())
 
 
 @pytest.mark.parametrize("link", [1e9, 1e10, 3e10, 1e11, 3e11, 1e12, 1e13])
