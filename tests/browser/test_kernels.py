@@ -6,8 +6,11 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import jax
+import jax.numpy as jnp
 import pytest
 
+from xla_inspect import Captures, capture_all
 from xla_inspect.analysis.estimates import time_program
 from xla_inspect.report import STATEMENT, hash_program, model_launches
 
@@ -15,8 +18,6 @@ from .waiting import wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from xla_inspect import Captures
 
     from .conftest import Opened, Show
 
@@ -63,6 +64,18 @@ def test_the_bars_are_as_long_as_the_estimated_times(show: Show, block: Captures
     # A launch has its estimate with the range and, named as such, the bound.
     description = opened.page.locator(".bars .launch").first.get_attribute("data-said") or ""
     assert re.search(r"about .+ \(.+ to .+\); at least ", description)
+
+
+def test_a_time_without_the_operations_of_a_call_has_no_upper_end(show: Show) -> None:
+    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    programs = capture_all(jnp.linalg.cholesky, square, targets=["h100"], passes=False)
+    opened = show(programs, "x=report&target=h100&view=kernels")
+    opened.page.locator(".bars").wait_for()
+    told = opened.page.locator(".kernels .sum").inner_text().replace("\xa0", " ")
+    assert re.search(r": \S+ k \+ \? operations, .* an estimated time of \S+ µs \(\S+ µs or more\)", told)
+    described = opened.inside("return [...root.querySelectorAll('.bars .launch')].map((bar) => bar.dataset.said)")
+    [call] = [text for text in described if text.startswith("cholesky")]
+    assert re.search(r": \? operations, .*; about .+ \(.+ or more\)", call)
 
 
 @pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])

@@ -123,7 +123,16 @@ def test_a_launch_in_a_loop_has_its_number_of_runs() -> None:
     }
     function, example = control_flow.PROGRAMS["while_loop"]
     launches = describe_kernels(capture(function, *example), locate)["launches"]
-    assert {"runs" in launch for launch in launches if "within" in launch} == {False}
+    assert {("runs" in launch, launch["assumed"]) for launch in launches if "within" in launch} == {(False, 1)}
+    nested = capture(repeat_layers, jnp.ones((4, 8, 8)), jnp.ones((8, 8)), passes=False)
+    assert 4 in {launch.get("assumed") for launch in describe_kernels(nested, locate)["launches"]}
+
+
+def repeat_layers(weights: jax.Array, x: jax.Array) -> jax.Array:
+    def apply(x: jax.Array) -> jax.Array:
+        return jax.lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, weights)[0]
+
+    return jax.lax.while_loop(lambda x: x.sum() > 1, apply, x)
 
 
 def record(capture: Capture) -> dict[str, Any]:

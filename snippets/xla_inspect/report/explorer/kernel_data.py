@@ -41,19 +41,21 @@ def describe_kernels(
         A mapping that can be written as JSON:
 
         - `launches`: the launches in order, each with `name`, `sort` (one of `kinds`), `kind`, `fusion`, `role` (if it
-          is not a kernel), `within` (loops and branches around it), `runs` (if known), `read`, `written` and `chip`
-          (bytes of one run, of main memory and on the chip), `flops`, `transcendentals`, `unknown` (library calls that
-          do not report their work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU), `places` (lines of
-          Python, its own first), `seconds` (the least time of one run), `limit` (the resource that needs that time)
-          `estimate` (the least, likely and greatest seconds that all its runs add to the program) and `measured`
-          (seconds, if recorded). Empty and null values are left out.
+          is not a kernel), `within` (loops and branches around it), `runs` (if known), otherwise `assumed` (the number
+          of runs if each unknown loop runs once), `read`, `written` and `chip` (bytes of one run, of main memory and on
+          the chip), `flops`, `transcendentals`, `unknown` (library calls that do not report their work), `grid`,
+          `threads`, `shared` (bytes of shared memory, on a GPU), `places` (lines of Python, its own first), `seconds`
+          (the least time of one run), `limit` (the resource that needs that time) `estimate` (the least, likely and
+          greatest seconds that all its runs add to the program) and `measured` (seconds, if recorded). Empty and null
+          values are left out.
         - `hardware`: `bandwidth`, `source`, `devices`, `gap` (the figures that are not published) and `roofs` (`[name,
           operations per second]` of each roof that a launch uses), or null without published figures; then `reason`
           explains their absence.
         - `kinds`: the name of each sort.
         - `statement`: the limits of the model.
         - `times`: the limits of the estimates, or an empty string without estimates.
-        - `estimate`: the least, likely and greatest seconds of the program, or null without estimates.
+        - `estimate`: the least, likely and greatest seconds of the program, or null without estimates. The greatest
+          seconds are null if the operations of a part are not known.
         - `measured`: `date`, `device`, `versions`, `others` (seconds of measured kernels that are not in `launches`, by
           name) and `changed` (see `Measured`), or null.
     """
@@ -98,6 +100,7 @@ def _describe(
         "role": None if launch.role == "kernel" else launch.role,
         "within": list(launch.within),
         "runs": launch.runs,
+        "assumed": launch.assumed_runs if launch.runs is None else None,
         "read": launched.read,
         "written": launched.written,
         "chip": launched.on_chip,
@@ -117,6 +120,7 @@ def _describe(
     return {name: value for name, value in fields.items() if value not in (None, [], "")}
 
 
-def _round(estimate: Estimate) -> list[float]:
+def _round(estimate: Estimate) -> list[float | None]:
     # The explorer shows three digits.
-    return [float(f"{seconds:.3g}") for seconds in (estimate.low, estimate.likely, estimate.high)]
+    low, likely, high = (float(f"{seconds:.3g}") for seconds in (estimate.low, estimate.likely, estimate.high))
+    return [low, likely, None if estimate.is_least else high]

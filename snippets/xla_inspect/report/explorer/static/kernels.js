@@ -53,8 +53,9 @@
   };
 
   const summary = (kernels) => {
-    const sum = (value) => kernels.launches.reduce((total, it) => total + value(it) * (it.runs ?? 1), 0);
-    const parts = [`${amount(sum((it) => it.flops))} operations`, `${size(sum(bytesOf))} of main memory read and written`];
+    const sum = (value) => kernels.launches.reduce((total, it) => total + value(it) * (it.runs ?? it.assumed ?? 1), 0);
+    const more = kernels.launches.some((it) => it.unknown) ? " + ?" : "";
+    const parts = [`${amount(sum((it) => it.flops))}${more} operations`, `${size(sum(bytesOf))} of main memory read and written`];
     if (kernels.estimate) parts.push(`an estimated time of ${range(kernels.estimate)}`);
     const isOpen = kernels.launches.some((it) => it.runs === undefined);
     const roles = { kernel: "kernels", collective: "collectives", copy: "copies" };
@@ -85,7 +86,7 @@
   // Draw the launches in order as bars: their estimated times, or their bytes if no times are estimated.
   const bars = (model, state, kernels, tell) => {
     const isTimed = Boolean(kernels.estimate);
-    const amountOf = (it) => (isTimed ? (it.estimate?.[1] ?? 0) : (bytesOf(it) + (it.chip ?? 0)) * (it.runs ?? 1));
+    const amountOf = (it) => (isTimed ? (it.estimate?.[1] ?? 0) : (bytesOf(it) + (it.chip ?? 0)) * (it.runs ?? it.assumed ?? 1));
     const most = Math.max(...kernels.launches.map(amountOf), Number.MIN_VALUE);
     const rows = kernels.launches.map((it, at) => {
       const places = placesOf(it);

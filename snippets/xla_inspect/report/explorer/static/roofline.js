@@ -21,8 +21,8 @@
     return tight(seconds && seconds < 1e-8 ? "<0.01 µs" : `${short(seconds * 1e6)} µs`);
   };
 
-  // An estimate is a list of the least, the likely and the greatest time.
-  const range = ([low, likely, high]) => `${time(likely)} (${time(low)} to ${time(high)})`;
+  // An estimate is a list of the least, the likely and the greatest time, which is null if a part is not known.
+  const range = ([low, likely, high]) => `${time(likely)} (${time(low)} ${high === null ? "or more" : `to ${time(high)}`})`;
 
   const bytesOf = (it) => (it.read ?? 0) + (it.written ?? 0);
   const intensityOf = (it) => (it.flops && bytesOf(it) ? it.flops / bytesOf(it) : null);
@@ -31,7 +31,7 @@
 
   const say = (it) =>
     [
-      `${it.name}: ${whole(it.flops)} operations, ${whole(bytesOf(it))} bytes`,
+      `${it.name}: ${it.unknown ? "?" : whole(it.flops)} operations, ${whole(bytesOf(it))} bytes`,
       intensityOf(it) === null ? "" : `${short(intensityOf(it))} operations per byte`,
       it.estimate ? `about ${range(it.estimate)}${it.runs === 1 ? "" : " in all runs"}` : "",
       it.seconds === undefined ? "" : `at least ${time(it.seconds)}, limited by ${it.limit}`,
