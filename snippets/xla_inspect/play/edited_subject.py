@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
 from xla_inspect.play.argument_text import read_arguments
-from xla_inspect.subject import Request, find_listed, find_named, read_flags, read_member, read_mesh
+from xla_inspect.subject import Request, find_listed, find_named, read_flags, read_member, read_mesh, takes_nothing
 from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
@@ -47,9 +47,12 @@ def find_subject(module: ModuleType, file: str, name: str, arguments: str, optio
             else find_named(module, name, file)
         )
         bound = read_arguments(arguments, function, vars(module))
-    elif not listed and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS")):
+    elif (
+        not listed
+        and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS"))
         # This call raises the error about a missing function, which is more useful than one about missing arguments.
-        find_named(module, name, file)
+        and not takes_nothing(find_named(module, name, file))
+    ):
         message = (
             "with which arguments? Write their shapes, as in x: f32[64,128], or let the file say "
             f"EXAMPLE = (...) for {name}"

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from xla_inspect.subject.call_signature import name_positions
     from xla_inspect.subject.command_words import list_call_options, write_subject
     from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
+    from xla_inspect.subject.function_names import takes_nothing
     from xla_inspect.subject.loading import (
         FORMS,
         execute_file,

@@ -13,7 +13,7 @@ from xla_inspect import jax_private
 from xla_inspect.compilation import JIT_OPTIONS, list_program_members
 from xla_inspect.errors import InspectError
 from xla_inspect.subject import loading, shapes
-from xla_inspect.subject.function_names import name_function
+from xla_inspect.subject.function_names import name_function, takes_nothing
 from xla_inspect.subject.request import Request
 from xla_inspect.subject.subject import Call, Subject
 
@@ -74,7 +74,8 @@ def read_member(
         call = replace(call, args=arguments[0], kwargs=arguments[1]) if arguments else call
         return Subject(name, apply_options(request, call), options=request.xla)
     has_signature = is_model and (request.dims or not is_told)
-    args, kwargs = arguments or (((), {}) if has_signature else _find_arguments(request, module, place))
+    needs_none = not (request.args or request.args_from) and takes_nothing(function)
+    args, kwargs = arguments or (((), {}) if has_signature or needs_none else _find_arguments(request, module, place))
     base = _make_call(request, module, place, name, Call(function, args, kwargs))
     call = apply_options(request, base)
     # The function may be a wrapper by now, and the wrapper's file is not the user's.

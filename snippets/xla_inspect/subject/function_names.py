@@ -190,3 +190,11 @@ def _name_file(file: str) -> str:
         if folder in parts and not Path(file).is_relative_to(Path.cwd()):
             return str(Path(*parts[parts.index(folder) + 1 :]))
     return shorten_path(file)
+
+
+def takes_nothing(function: Any) -> bool:
+    """Return whether a function is known to have no parameters."""
+    try:
+        return not inspect.signature(function).parameters
+    except (TypeError, ValueError):  # some callables, such as built-in functions, have no signature
+        return False

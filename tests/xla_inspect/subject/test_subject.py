@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import pytest
 
 from xla_inspect.errors import InspectError
+from xla_inspect.play.edited_subject import find_subject
 from xla_inspect.subject import Request, Subject, load_file, read_function, read_mesh, read_saved
 
 if TYPE_CHECKING:
@@ -194,6 +195,17 @@ def test_wrapping_a_function_keeps_the_lines_of_the_users_file(options: dict[str
     assert capture.source_file == file.name
     assert capture.files == (file.name,)
     assert {frame.file for chain in capture.frames.values() for frame in chain} == {file.name}
+
+
+@pytest.mark.parametrize("example", ["", "EXAMPLE = (jnp.ones(3),)\n"], ids=["no example", "another's example"])
+def test_a_function_without_parameters_needs_no_arguments(example: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{tmp_path.name}.py"
+    path.write_text(f"import jax.numpy as jnp\n{example}\ndef ones():\n    return jnp.ones(4)\n", encoding="utf-8")
+    asked = read_function(Request(words=(f"{path}:ones",)))
+    edited = find_subject(load_file(path), path.name, "ones", "", {})
+    assert [subject.call and (subject.call.args, {**subject.call.kwargs}) for subject in (asked, edited)] == [
+        ((), {})
+    ] * 2
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
