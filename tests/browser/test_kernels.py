@@ -71,10 +71,10 @@ def test_a_time_without_the_operations_of_a_call_has_no_upper_end(show: Show) ->
     programs = capture_all(jnp.linalg.cholesky, square, targets=["h100"], passes=False)
     opened = show(programs, "x=report&target=h100&view=kernels")
     opened.page.locator(".bars").wait_for()
-    told = opened.page.locator(".kernels .sum").inner_text().replace("\xa0", " ")
-    assert re.search(r": \S+ k \+ \? operations, .* an estimated time of \S+ µs \(\S+ µs or more\)", told)
-    described = opened.inside("return [...root.querySelectorAll('.bars .launch')].map((bar) => bar.dataset.said)")
-    [call] = [text for text in described if text.startswith("cholesky")]
+    sentence = opened.page.locator(".kernels .sum").inner_text().replace("\xa0", " ")
+    assert re.search(r": \S+ k \+ \? operations, .* an estimated time of \S+ µs \(\S+ µs or more\)", sentence)
+    labels = opened.inside("return [...root.querySelectorAll('.bars .launch')].map((bar) => bar.dataset.said)")
+    [call] = [text for text in labels if text.startswith("cholesky")]
     assert re.search(r": \? operations, .*; about .+ \(.+ or more\)", call)
 
 

@@ -201,8 +201,8 @@ def test_wrapping_a_function_keeps_the_lines_of_the_users_file(options: dict[str
 def test_a_function_without_parameters_needs_no_arguments(example: str, tmp_path: Path) -> None:
     path = tmp_path / f"{tmp_path.name}.py"
     path.write_text(f"import jax.numpy as jnp\n{example}\ndef ones():\n    return jnp.ones(4)\n", encoding="utf-8")
-    asked = read_function(Request(words=(f"{path}:ones",)))
-    edited = find_subject(load_file(path), path.name, "ones", "", {})
+    own = read_function(Request(words=(f"{path}:ones",)))
+    edit = find_subject(load_file(path), path.name, "ones", "", {})
     assert [subject.call and (subject.call.args, {**subject.call.kwargs}) for subject in (asked, edited)] == [
         ((), {})
     ] * 2
