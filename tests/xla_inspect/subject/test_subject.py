@@ -203,9 +203,9 @@ def test_a_function_without_parameters_needs_no_arguments(example: str, tmp_path
     path.write_text(f"import jax.numpy as jnp\n{example}\ndef ones():\n    return jnp.ones(4)\n", encoding="utf-8")
     own = read_function(Request(words=(f"{path}:ones",)))
     edit = find_subject(load_file(path), path.name, "ones", "", {})
-    assert [subject.call and (subject.call.args, {**subject.call.kwargs}) for subject in (asked, edited)] == [
-        ((), {})
-    ] * 2
+    for subject in (own, edit):
+        assert subject.call is not None
+        assert (subject.call.args, {**subject.call.kwargs}) == ((), {})
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
