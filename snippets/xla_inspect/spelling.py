@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+FEW = 12
+"""The number of functions that a message lists."""
+
 _LIKENESS = 0.6
 _CALLED = re.compile(r"\(.*\)$")
 _SEPARATOR = re.compile(r"(?<=\.py)(?:::|[./#])(?=[^\W\d])")
@@ -33,12 +36,13 @@ def list_nearest(name: str, names: Iterable[str], most: int = 1, likeness: float
     return [folded[near] for near in difflib.get_close_matches(_fold(name), folded, most, likeness)]
 
 
-def suggest_name(name: str, names: Iterable[str], lead: str = "there are") -> str:
-    """Return `did you mean 'NAME'?`, or the text of `lead` and all known names if none is near."""
+def suggest_name(name: str, names: Iterable[str], lead: str = "there are", most: int | None = None) -> str:
+    """Return `did you mean 'NAME'?`, or the text of `lead` and the known names, at most `most`, if none is near."""
     names = [*names]
     if near := list_nearest(name, names):
         return f"did you mean {near[0]!r}?"
-    return f"{lead} {', '.join(names) or 'none'}"
+    more = f" and {len(names[most:])} more" if most and names[most:] else ""
+    return f"{lead} {', '.join(names[:most]) or 'none'}{more}"
 
 
 def suggest_file(path: Path) -> str:

@@ -20,6 +20,8 @@ def test_the_closest_name_is_suggested_whatever_its_case_and_dashes() -> None:
 def test_all_names_are_listed_if_none_is_close() -> None:
     assert suggest_name("zzz", ("peak", "copies")) == "there are peak, copies"
     assert suggest_name("zzz", (), "it has") == "it has none"
+    assert suggest_name("zzz", ("a", "b", "c"), most=2) == "there are a, b and 1 more"
+    assert suggest_name("plan_b", ("a", "b", "plan_a"), most=2) == "did you mean 'plan_a'?"
 
 
 def test_a_file_next_to_the_missing_one_is_suggested(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from xla_inspect.play.code_outline import outline
 from xla_inspect.play.example_list import list_examples
 from xla_inspect.play.play_server import listen
 from xla_inspect.play.process_pool import Limits, ProcessPool
-from xla_inspect.spelling import suggest_file, suggest_name
+from xla_inspect.spelling import FEW, suggest_file, suggest_name
 from xla_inspect.subject import find_root
 from xla_inspect.targets import TARGETS, USUAL, available, find_target, find_version
 
@@ -129,7 +129,7 @@ def read_file(subject: str) -> dict[str, Any]:
     names = [entry["name"] for entry in content["functions"]]
     # Code with a syntax error has no outline, so it is opened as it is and the page shows the error.
     if function and not content["errors"] and content["chosen"] != function:
-        message = f"{place} has no function {function!r}; {suggest_name(function, names, 'it has')}"
+        message = f"{place} has no function {function!r}; {suggest_name(function, names, 'it has', FEW)}"
         raise InspectError(message)
     return {
         "file": path.name,

@@ -14,16 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect import dumps
 from xla_inspect.errors import InspectError
-from xla_inspect.spelling import list_nearest, respell_subject, suggest_file, suggest_name
+from xla_inspect.spelling import FEW, list_nearest, respell_subject, suggest_file, suggest_name
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, a StableHLO file, an XLA dump, or a capture"
 """The forms of a subject, for error messages and the help."""
-
-_LISTED = 12
-"""The maximum number of functions that a message lists."""
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
@@ -173,9 +170,8 @@ def find_named(module: ModuleType, name: str, place: str) -> Any:
         own = [key for key in functions if _is_own(public[key], module)] or functions
         programs = [*getattr(module, "PROGRAMS", {})] if owner is module else []
         what = name if owner is module else f"{name} ({getattr(owner, '__name__', type(owner).__name__)})"
-        message = (
-            f"{place} has no function {what!r}; {suggest_name(str(error.name), [*programs, *own][:_LISTED], 'it has')}"
-        )
+        hint = suggest_name(str(error.name), [*programs, *own], "it has", FEW)
+        message = f"{place} has no function {what!r}; {hint}"
         raise InspectError(message) from error
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private, targets
 from xla_inspect.analysis import ScriptRun
 from xla_inspect.errors import InspectError
-from xla_inspect.spelling import suggest_file, suggest_name
+from xla_inspect.spelling import FEW, suggest_file, suggest_name
 from xla_inspect.subject.compile_listener import ReachedError, Watch
 from xla_inspect.subject.loading import put_on_path
 from xla_inspect.subject.subject import Subject
@@ -148,7 +148,7 @@ def _choose(only: str, watch: Watch, name: str) -> Noted:
             return at
         others = sorted({*calls, *watch.inner})
         message = (
-            f"{name} compiles no function {only!r}; {suggest_name(only, others[:_LISTED], 'it compiles')}"
+            f"{name} compiles no function {only!r}; {suggest_name(only, others, 'it compiles', FEW)}"
             if others
             else f"{name} jits no function at all"
         )
@@ -163,9 +163,6 @@ def _choose(only: str, watch: Watch, name: str) -> Noted:
         )
         raise InspectError(message)
     return max(reversed(watch.noted), key=lambda call: (call.equations, call.argument_bytes))
-
-
-_LISTED = 12
 
 
 @contextmanager
