@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, ClassVar
 
 from xla_inspect.budgets.bound import OPERATORS, read_amount, show_amount
+from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,7 @@ class Quantity:
         unit: The unit of the amount.
         of: The measured program, such as `step on NVIDIA H100`.
         detail: A text in parentheses after the amount, such as the range of an estimate, or an empty string.
+        is_least: Whether a part is not known, so that the amount is at least this one.
         explain: Returns the explanation of the number for a violated sign and limit.
         log: The log of comparisons, or None.
     """
@@ -59,11 +61,12 @@ class Quantity:
         *,
         of: str,
         detail: str = "",
+        is_least: bool = False,
         explain: Callable[[str, float], str],
         log: AssertionLog | None = None,
     ) -> None:
         """Record the number as not yet compared."""
-        self.name, self.number, self.unit, self.of = name, number, unit, of
+        self.name, self.number, self.unit, self.of, self._is_least = name, number, unit, of, is_least
         self._explain, self.log, self._detail = explain, log, f" ({detail})" if detail else ""
         if log is not None:
             log.note_made(self, find_caller())
@@ -106,6 +109,18 @@ class Quantity:
         """Return the name, the program and the number in its unit, and count the number as used."""
         return f"<{self.name} of {self.of}: {self}>"
 
+    def require(self, sign: str, limit: float) -> None:
+        """Raise an error if the unknown part of the number can decide a comparison.
+
+        Raises:
+            InspectError: It can.
+        """
+        is_decided = self.number > limit or (self.number == limit and sign in {"<", ">="})
+        if self._is_least and not is_decided:
+            bound = f"{sign} {show_amount(limit, self.unit)}"
+            message = f"{self.name} of {self.of} is at least {self}, so nothing is known about {bound}"
+            raise InspectError(message)
+
     def explain(self, sign: str, limit: float) -> str:
         """Return the lines that explain a failed comparison: both numbers with their difference, and the causes."""
         bound, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
@@ -131,7 +146,12 @@ class Verdict:
     def __init__(self, quantity: Quantity, sign: str, other: object, log: AssertionLog | None = None) -> None:
         """Compare the number with the other side."""
         self.quantity, self.sign, self._log = quantity, sign, log
-        self.limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
+        if isinstance(other, Quantity):
+            # The unknown parts of two programs may be the same, so the known parts are compared.
+            self.limit = other.number
+        else:
+            self.limit = read_amount(other, quantity.unit, quantity.name)
+            quantity.require(sign, self.limit)
         self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
 
     @property

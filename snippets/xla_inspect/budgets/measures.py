@@ -115,6 +115,7 @@ class Measure:
         part: The part of a tally that shows changes since a record, or an empty string.
         title: The description of the number in a table.
         show_range: A function that returns the range of an estimate or the calls that a number lacks, or None.
+        is_least: A function that returns whether a part of the number is not known, or None if it always is known.
     """
 
     unit: Unit
@@ -123,6 +124,7 @@ class Measure:
     part: str
     title: str
     show_range: Callable[[Measured], str] | None = None
+    is_least: Callable[[Measured], bool] | None = None
 
 
 def _tell_memory(*roles: str) -> Callable[[Causes, Measured], Iterator[str]]:
@@ -205,6 +207,7 @@ MEASURES: Mapping[str, Measure] = {
         "kernels",
         "operations of a step, without those of library calls that are not known",
         lambda of: " and ".join(f"without {name}" for name in of.summary.unknown_work),
+        lambda of: bool(of.summary.unknown_work),
     ),
     "time": Measure(
         "seconds",
@@ -213,6 +216,7 @@ MEASURES: Mapping[str, Measure] = {
         "",
         "estimated time of a step; a bound applies to the likely value, and a CPU has no estimate",
         lambda of: show_range(of.time.time),
+        lambda of: of.time.is_least,
     ),
     "moved": Measure(
         "bytes",

@@ -104,6 +104,7 @@ class ProgramNumbers:
             measure.unit,
             of=self.name,
             detail=measure.show_range(self._measured) if measure.show_range else "",
+            is_least=measure.is_least(self._measured) if measure.is_least else False,
             explain=lambda *_: self._tell(name, [*measure.tell(self._causes, self._measured)], measure.part),
             log=self._log,
         )
@@ -210,6 +211,9 @@ class ProgramNumbers:
                 "xla-inspect check --update"
             )
             raise InspectError(message)
+        # A recorded number lacks the same part, so only an amount that the user chose is checked for it.
+        if bound.number is not None:
+            quantity.require(bound.sign, limit)
         if not bound.is_kept(quantity.number, limit):
             raise BrokenError(quantity.explain(bound.sign, limit))
 
