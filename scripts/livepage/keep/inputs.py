@@ -61,11 +61,14 @@ def stamp(files: Iterable[str]) -> dict[str, Stamp]:
 
 
 def stamp_folder(folder: str) -> int:
-    """Return a hash of the names, modification times and sizes of all files in a folder, except those of caches."""
+    """Return a hash of the names, modification times and sizes of all files in a folder, except those of caches.
+
+    A missing folder counts as an empty one.
+    """
     stamps: list[tuple[str, Stamp]] = []
-    waiting = [folder]
+    waiting = [folder] if os.path.isdir(folder) else []  # noqa: PTH112 - as below
     while waiting:
-        for entry in os.scandir(waiting.pop()):  # five times as fast as `Path.walk`
+        for entry in os.scandir(waiting.pop()):  # much faster than `Path.walk`
             if not entry.is_dir():
                 stamps.append((entry.path, _stamp(entry.path)))
             elif entry.name not in CACHES:
