@@ -96,7 +96,7 @@ def show_steps(answers: Mapping[str, TimeEstimate]) -> str:
     rows = [
         (
             title(target),
-            show_time(estimates.Estimate(answer.low_seconds, answer.seconds or 0.0, answer.high_seconds)),
+            show_time(answer.time),
             format_share(answer.utilization or 0.0),
             format_share(find_share(answer, "exposed collectives")),
         )
