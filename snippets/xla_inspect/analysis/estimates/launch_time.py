@@ -163,7 +163,7 @@ class _Work:
         compute = Estimate.at_shares(self.product_seconds, CALLS[self.rates.kind])
         if self.flops:
             return compute.longer(memory), "compute" if compute.likely >= memory.likely else MEMORY
-        # Nothing but the traffic is known, so the range is as wide as it may be.
+        # Nothing but the traffic is known, so the call may take any longer time.
         return Estimate(memory.low, 1.5 * memory.likely, 3 * memory.low, is_least=True), "unknown"
 
     def _time_product(self, memory: Estimate) -> Estimate:
