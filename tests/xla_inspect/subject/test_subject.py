@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import pytest
 
 from xla_inspect.errors import InspectError
-from xla_inspect.play.edited_subject import find_subject
 from xla_inspect.subject import Request, Subject, load_file, read_function, read_mesh, read_saved
 
 if TYPE_CHECKING:
@@ -201,11 +200,9 @@ def test_wrapping_a_function_keeps_the_lines_of_the_users_file(options: dict[str
 def test_a_function_without_parameters_needs_no_arguments(example: str, tmp_path: Path) -> None:
     path = tmp_path / f"{tmp_path.name}.py"
     path.write_text(f"import jax.numpy as jnp\n{example}\ndef ones():\n    return jnp.ones(4)\n", encoding="utf-8")
-    own = read_function(Request(words=(f"{path}:ones",)))
-    edit = find_subject(load_file(path), path.name, "ones", "", {})
-    for subject in (own, edit):
-        assert subject.call is not None
-        assert (subject.call.args, {**subject.call.kwargs}) == ((), {})
+    subject = read_function(Request(words=(f"{path}:ones",)))
+    assert subject.call is not None
+    assert (subject.call.args, {**subject.call.kwargs}) == ((), {})
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
