@@ -84,7 +84,7 @@ def find_reached(
     search.finish()
     if any(Path(text).name.replace("-", "_") in project.adapter.packages for text in children):
         for folder in folders:
-            search.files |= _list_code(folder, "**/*.py", stamp_folder(str(_find_folder())))
+            search.add_code(folder, "**/*.py")
     return search.files | list_imported(children)
 
 
@@ -110,6 +110,10 @@ class _Search:
         self._attributes.update(filter(_is_shared, names.attributes))
         for dotted in names.imports.values():
             self._follow(dotted, names.attributes)
+
+    def add_code(self, place: str, pattern: str) -> None:
+        """Add all files that a file, or the files in a folder that match a pattern, depend on."""
+        self.files |= _list_code(place, pattern, self._stamps)
 
     def finish(self) -> None:
         """Follow all names until nothing new is found."""
@@ -139,7 +143,7 @@ class _Search:
         for lasting, place in project.adapter.lasting.items():
             owner, _, name = lasting.rpartition(".")
             if owner == module and name in used:
-                self.files |= _list_code(f"{_find_folder() / module.partition('.')[0] / place}", "*.py", self._stamps)
+                self.add_code(f"{_find_folder() / module.partition('.')[0] / place}", "*.py")
 
     def _follow(self, dotted: str, used: set[str] | frozenset[str], *, runs: bool = False) -> None:
         """Add the file that defines a name, unless the name is a function that is reported when it runs.
@@ -238,7 +242,7 @@ def _name_module(file: str) -> str:
 
 @lru_cache(maxsize=100)
 def _list_code(place: str, pattern: str, _stamps: int) -> frozenset[str]:
-    """Return all files that a file, or the matching files in a folder, depend on; the stamps are of all packages."""
+    """Return what `_Search.add_code` adds, which is only looked for again if a stamp of the packages has changed."""
     path = Path(place)
     return frozenset(list_imported(path.glob(pattern) if path.is_dir() else [path]))
 

@@ -178,8 +178,8 @@ def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> 
     return list(dict.fromkeys(statements.values()))
 
 
-# Many checks depend on the same statements, which are parsed once.
 _STATEMENTS = 10_000
+"""The number of statements whose source and names are kept, because many checks depend on the same ones."""
 
 
 @lru_cache(maxsize=_STATEMENTS)

@@ -7,15 +7,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
+from livepage.keep.inputs import stamp_folder
 from livepage.keep.reached import find_reached
 from livepage.read import Adapter, project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from conftest import Site
 
@@ -212,6 +213,44 @@ def test_an_import_that_is_edited_while_the_process_runs_counts(
         files = find_reached({str(user): {"SIZE"}}, [], [])
         reached.append({Path(file).name for file in files})
     assert reached == [{"user.py", "first.py"}, {"user.py", "second.py"}]
+
+
+def test_the_code_behind_a_lasting_result_is_looked_for_again_after_an_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Own(Adapter):
+        packages = ("tool",)
+        lasting: ClassVar = {"tool.engine._start": "."}
+
+        def find_imported(self, codes: Iterable[Path | str], _folder: Path) -> Iterable[Path]:
+            return {code for code in codes if isinstance(code, Path)}
+
+    folder = tmp_path / "snippets" / "tool"
+    folder.mkdir(parents=True)
+    engine = folder / "engine.py"
+    engine.write_text("def _start(): ...\n", encoding="utf-8")
+    monkeypatch.setattr(project, "root", tmp_path)
+    monkeypatch.setattr(project, "adapter", Own())
+    used = {str(engine): {"_start"}}
+    assert {Path(file).name for file in find_reached(used, [], [])} == {"engine.py"}
+    (folder / "gear.py").write_text("SIZE = 1\n", encoding="utf-8")
+    assert {Path(file).name for file in find_reached(used, [], [])} == {"engine.py", "gear.py"}
+
+
+def test_the_stamp_of_a_folder_changes_with_each_of_its_files_but_not_with_a_cache(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    stamps = [stamp_folder(str(tmp_path))]
+    for size in (1, 2):
+        (inner / "a.txt").write_text("x" * size, encoding="utf-8")
+        stamps.append(stamp_folder(str(tmp_path)))
+    (inner / "a.txt").rename(inner / "b.txt")
+    stamps.append(stamp_folder(str(tmp_path)))
+    (inner / "__pycache__").mkdir()
+    (inner / "__pycache__" / "c.pyc").write_bytes(b"")
+    assert len({*stamps}) == len(stamps)
+    assert stamp_folder(str(tmp_path)) == stamps[-1]
+    assert stamp_folder(str(tmp_path / "missing")) == stamps[0]
 
 
 def test_a_constant_that_only_a_module_of_the_page_imports_counts(
