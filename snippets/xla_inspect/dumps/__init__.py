@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xla_inspect.dumps.dump_module import DumpedModule
     from xla_inspect.dumps.dump_path import split_dump
     from xla_inspect.dumps.file_names import FILE, PASS, strip_front
-    from xla_inspect.dumps.files import Entry, Files
+    from xla_inspect.dumps.files import Entry, Files, to_utf8
     from xla_inspect.dumps.kernel_code import COLLECT, name_object, sort_code
     from xla_inspect.dumps.mlir_content import BYTECODE, ENDINGS, is_mlir, is_mlir_file
     from xla_inspect.dumps.module_list import list_dumped, list_modules, pick_module

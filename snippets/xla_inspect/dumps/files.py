@@ -182,7 +182,7 @@ class Files:
         if self.size(name) > MOST_BYTES:
             message = f"{name} has {self.size(name):,} bytes, and no more than {MOST_BYTES:,} of a file are read"
             raise InspectError(message)
-        return narrow(self._entries[name].read(MOST_BYTES))
+        return to_utf8(self._entries[name].read(MOST_BYTES))
 
     def read_head(self, name: str, most: int) -> bytes:
         """Return the first bytes of a file, at most `most`.
@@ -190,7 +190,7 @@ class Files:
         Raises:
             InspectError: The file cannot be read.
         """
-        return narrow(self._entries[name].read(most))
+        return to_utf8(self._entries[name].read(most))
 
     def read_many(self, names: Iterable[str], most: int = MOST_BYTES) -> Iterator[tuple[str, bytes]]:
         """Yield the name and first `most` bytes of each file that exists, in the order that is fastest to read.
@@ -201,11 +201,11 @@ class Files:
         present = [name for name in dict.fromkeys(names) if name in self._entries]
         one_by_one = ((name, self._entries[name].read(most)) for name in present)
         for name, data in self._read_many(present, most) if self._read_many else one_by_one:
-            yield name, narrow(data)
+            yield name, to_utf8(data)
 
 
-def narrow(data: bytes) -> bytes:
-    """Return text in UTF-16, as PowerShell writes it, in UTF-8; other data, and UTF-8 itself, stays as it is."""
+def to_utf8(data: bytes) -> bytes:
+    """Return the UTF-8 of a text in UTF-16, as PowerShell writes it, and any other data unchanged."""
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16", "replace").encode() if is_wide else data
 

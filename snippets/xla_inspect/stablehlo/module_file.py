@@ -43,8 +43,7 @@ class StablehloFile:
         """The content of a text of MLIR, whose lines are a program's source lines without others; else empty."""
         if dumps.BYTECODE in self.data[:_LOOK]:
             return ""
-        encoding = "utf-16" if self.data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-        return self.data.decode(encoding, "replace")
+        return self.data.decode("utf-8-sig", "replace")
 
     @property
     def is_export(self) -> bool:
@@ -117,7 +116,7 @@ def _split(subject: str) -> tuple[str, str]:
 
 def _read(path: Path) -> dict[str, StablehloFile]:
     try:
-        file = StablehloFile(str(path), path.read_bytes(), path=path.absolute())
+        file = StablehloFile(str(path), dumps.to_utf8(path.read_bytes()), path=path.absolute())
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror}"
         raise InspectError(message) from error
