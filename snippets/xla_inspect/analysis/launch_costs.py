@@ -76,6 +76,16 @@ class Launched:
         return self.read + self.written
 
     @property
+    def total_flops(self) -> int:
+        """The operations of all runs, without those that are not known."""
+        return self.work.flops * self.launch.assumed_runs
+
+    @property
+    def total_bytes(self) -> int:
+        """The bytes that all runs read from and write to main memory."""
+        return self.bytes * self.launch.assumed_runs
+
+    @property
     def intensity(self) -> float | None:
         """The operations per byte of main memory, or None without operations or without bytes."""
         return self.work.flops / self.bytes if self.work.flops and self.bytes else None

@@ -114,7 +114,7 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
         whole_results=len(replicated_results),
         result_bytes=_sum_bytes(replicated_results),
         copies=copies,
-        flops=sum(launch.work.flops * launch.launch.assumed_runs for launch in launched),
+        flops=sum(launch.total_flops for launch in launched),
     )
 
 

@@ -165,8 +165,8 @@ def _compare_names(first: Mapping[str, str], second: Mapping[str, str]) -> tuple
 
 def _count(first: Capture, second: Capture, launches: tuple[tuple[Launched, ...], ...]) -> list[Amount]:
     counts = [Counter(launch.launch.role for launch in of) for of in launches]
-    flops = [sum(launch.work.flops * launch.launch.assumed_runs for launch in of) for of in launches]
-    moved = [sum(launch.bytes * launch.launch.assumed_runs for launch in of) for of in launches]
+    flops = [sum(launch.total_flops for launch in of) for of in launches]
+    moved = [sum(launch.total_bytes for launch in of) for of in launches]
     exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (first, second)]
     sent_bytes = [sum(exchange.total_bytes for exchange in of) for of in exchanges]
     memories = [explain_memory(of, "") for of in (first, second)]

@@ -161,10 +161,10 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
         kinds=dict(kinds.most_common()),
         copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
-        flops=sum(launch.work.flops * launch.launch.assumed_runs for launch in launches) if has_launches else None,
+        flops=sum(launch.total_flops for launch in launches) if has_launches else None,
         unknown_work=list_unknown_work(launches),
         time=step.seconds if step else None,
-        moved_bytes=sum(launch.bytes * launch.launch.assumed_runs for launch in launches) if has_launches else None,
+        moved_bytes=sum(launch.total_bytes for launch in launches) if has_launches else None,
         has_unknown_runs=any(launch.launch.runs is None for launch in launches),
         peak_bytes=memory.needed_bytes,
         argument_bytes=memory.sum_roles("argument"),
@@ -192,7 +192,7 @@ def _summarize(capture: Capture, step: StepTime | None) -> TargetSummary:
 
 def _measure(launch: Launched, times: Mapping[str, float]) -> tuple[float, int]:
     """Return the estimated seconds of all runs of a kernel, or 0 without an estimate, and the bytes they move."""
-    return times.get(launch.launch.name, 0.0), launch.bytes * launch.launch.assumed_runs
+    return times.get(launch.launch.name, 0.0), launch.total_bytes
 
 
 def _find_kernels(kernels: Sequence[Launched], times: Mapping[str, float]) -> Iterator[Largest]:
