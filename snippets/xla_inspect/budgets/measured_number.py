@@ -109,11 +109,11 @@ class Quantity:
         """Return the name, the program and the number in its unit, and count the number as used."""
         return f"<{self.name} of {self.of}: {self}>"
 
-    def require(self, sign: str, limit: float) -> None:
-        """Raise an error if the unknown part of the number can decide a comparison.
+    def require_known(self, sign: str, limit: float) -> None:
+        """Do nothing if the known part of the number decides a comparison.
 
         Raises:
-            InspectError: It can.
+            InspectError: The result depends on the part that is not known.
         """
         is_decided = self.number > limit or (self.number == limit and sign in {"<", ">="})
         if self._is_least and not is_decided:
@@ -151,7 +151,7 @@ class Verdict:
             self.limit = other.number
         else:
             self.limit = read_amount(other, quantity.unit, quantity.name)
-            quantity.require(sign, self.limit)
+            quantity.require_known(sign, self.limit)
         self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
 
     @property

@@ -213,7 +213,7 @@ class ProgramNumbers:
             raise InspectError(message)
         # A recorded number lacks the same part, so only an amount that the user chose is checked for it.
         if bound.number is not None:
-            quantity.require(bound.sign, limit)
+            quantity.require_known(bound.sign, limit)
         if not bound.is_kept(quantity.number, limit):
             raise BrokenError(quantity.explain(bound.sign, limit))
 

@@ -115,7 +115,7 @@ def explain_user_error(error: BaseException, file: str) -> str:
 
 
 def _find_refusal(file: str) -> str:
-    """Return the message about a file of HLO text that XLA's own parser refuses, or an empty string."""
+    """Return the message about a file of HLO text that the installed XLA's parser refuses, or an empty string."""
     path = Path(file)
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     if not text.lstrip().startswith("HloModule "):
@@ -125,7 +125,8 @@ def _find_refusal(file: str) -> str:
     except RuntimeError as error:
         if match := re.search(r"was parsing (\d+):(\d+): error: (.*)", str(error)):
             line, column, reason = match.groups()
-            return f"{file}: line {line}, column {column}: {reason}\nXLA refuses this text; mend it or copy it again"
+            advice = "the installed XLA refuses this text; mend it or copy it again"
+            return f"{file}: line {line}, column {column}: {reason}\n{advice}"
     return ""
 
 

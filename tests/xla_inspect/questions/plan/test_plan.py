@@ -111,6 +111,14 @@ def test_a_program_without_mesh_axes_lists_the_changes_that_were_tried() -> None
     Draft202012Validator(describe_json(type(answer))).validate(json.loads(write_json(answer)))
 
 
+@pytest.mark.usefixtures("all_targets")
+def test_the_time_of_a_plan_has_no_upper_end_if_the_operations_of_a_call_are_not_known() -> None:
+    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    answer = plan(jnp.linalg.cholesky, square, target="h100", try_="donate")
+    assert {one.is_least for one in answer.plans} == {True}
+    assert "or more" in " ".join(str(answer).split())
+
+
 def test_microbatches_do_not_change_the_gradient() -> None:
     weights, x = jnp.arange(12.0).reshape(3, 4) / 7, jnp.arange(24.0).reshape(8, 3) / 5
 
