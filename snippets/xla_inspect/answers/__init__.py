@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         tell_lines,
         tell_scopes,
     )
-    from xla_inspect.answers.missing_parts import NAMES, list_absences, tell_absences, tell_unknown_work
+    from xla_inspect.answers.missing_parts import NAMES, list_absences, show_flops, tell_absences, tell_unknown_work
     from xla_inspect.answers.time_text import explain_times, say_time, show_range, show_time
 else:
     __getattr__ = lazy_names(__name__)

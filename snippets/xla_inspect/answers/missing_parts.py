@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xla_inspect.units import format_amount
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -51,7 +53,12 @@ def tell_absences(missing: Mapping[str, str]) -> str:
     )
 
 
+def show_flops(flops: float, unknown: Collection[str]) -> str:
+    """Return a number of operations as text, as in `4.19 M`, or `4.19 M + ?` if it leaves out library calls."""
+    return format_amount(flops) + (" + ?" if unknown else "")
+
+
 def tell_unknown_work(targets: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence about library calls whose operations are not known, or nothing without any."""
+    """Yield a sentence that names the library calls whose operations are not known, or nothing if there are none."""
     if names := ", ".join(dict.fromkeys(targets)):
         yield f"The flops leave out the operations of {names}, which are not known."

@@ -293,6 +293,13 @@ ENTRY %main (a: s32[], x: f32[1024]) -> (s32[], f32[1024]) {
 """
 
 
+def test_work_beside_a_collective_has_no_number_if_it_is_not_known() -> None:
+    text = NEVER.replace("TRIPS", "").replace("exponential(%x)", 'custom-call(%x), custom_call_target="mine"')
+    exchanges = find_exchanges("m", read_files({"a.txt": text.encode()}).retold(target="h100:4"), {})
+    assert [exchange.meanwhile and exchange.meanwhile.unknown_work for exchange in exchanges.exchanges] == [("mine",)]
+    assert "1 of 1 1 0 + ?" in tell(exchanges)
+
+
 def test_work_beside_a_collective_in_a_loop_that_never_runs_takes_no_time() -> None:
     text = NEVER.replace("TRIPS", '"known_trip_count":{"n":"0"}')
     (exchange,) = find_exchanges("m", read_files({"a.txt": text.encode()}).retold(target="h100:4"), {}).exchanges

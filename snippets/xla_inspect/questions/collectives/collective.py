@@ -32,6 +32,7 @@ class Meanwhile:
     Attributes:
         kernels: Launches that compute more than an index or a loop counter.
         flops: The operations of these launches.
+        unknown_work: The targets of library calls among them whose operations are not known.
         moved_bytes: Bytes of main memory that they read and write.
         least_seconds: Their least time according to published peak rates; None without such rates or without kernels.
         seconds: Their estimated time, or None without an estimate.
@@ -39,6 +40,7 @@ class Meanwhile:
 
     kernels: int
     flops: float
+    unknown_work: tuple[str, ...]
     moved_bytes: int
     least_seconds: float | None
     seconds: float | None = None

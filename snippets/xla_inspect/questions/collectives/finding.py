@@ -16,6 +16,7 @@ from xla_inspect.analysis import (
     find_stage,
     is_cut_anew,
     list_collectives,
+    list_unknown_work,
     model_launches,
     read_groups,
     read_pairs,
@@ -289,6 +290,7 @@ class _Finding:
         return Meanwhile(
             kernels=len(kernels),
             flops=sum(launch.work.flops for launch in kernels),
+            unknown_work=list_unknown_work(kernels),
             moved_bytes=sum(launch.bytes for launch in kernels),
             # If one kernel has no published peak rates, the sum of the others would be too small.
             least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,

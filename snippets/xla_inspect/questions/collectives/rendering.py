@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import close_brackets
 from xla_inspect.analysis.estimates import Estimate
-from xla_inspect.answers import Hint, Table, say_time, tell_scopes
+from xla_inspect.answers import Hint, Table, say_time, show_flops, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.collectives.collective import (
     Exchange,  # noqa: TC001
 )
 from xla_inspect.questions.collectives.finding import Exchanges  # noqa: TC001
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_runs, format_seconds, format_share, shorten
+from xla_inspect.units import format_bytes, format_runs, format_seconds, format_share, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -198,7 +198,9 @@ def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
                 str(number),
                 f"{hidden} of {len(same)}",
                 str(sum(exchange.kernels for exchange in work)),
-                format_amount(sum(exchange.flops for exchange in work)),
+                show_flops(
+                    sum(exchange.flops for exchange in work), [name for one in work for name in one.unknown_work]
+                ),
                 format_bytes(sum(exchange.moved_bytes for exchange in work)),
                 format_seconds(sum(times)) if times else "?",
             )

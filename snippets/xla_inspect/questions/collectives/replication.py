@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import model_launches
+from xla_inspect.analysis import list_unknown_work, model_launches
+from xla_inspect.answers import show_flops
 from xla_inspect.plural import plural
 from xla_inspect.questions.collectives.shardings import find_sharding
-from xla_inspect.units import format_amount, format_bytes, shorten
+from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +41,7 @@ class Replication:
         result_bytes: The bytes of the results that each device stores in full, on one device.
         copies: The number of devices that do the same work, 1 if each does its own, or None if it is unknown.
         flops: The operations of one device in a run of the program, if several devices do the same work; else 0.
+        unknown_work: The targets of the library calls whose operations `flops` leaves out, because they are not known.
     """
 
     devices: int
@@ -52,6 +54,7 @@ class Replication:
     result_bytes: int
     copies: int | None
     flops: float
+    unknown_work: tuple[str, ...]
 
     @property
     def is_total(self) -> bool:
@@ -61,7 +64,7 @@ class Replication:
     @property
     def sentence(self) -> str:
         """The replicated arguments, results and operations as text, or an empty string if nothing is replicated."""
-        flops = f", {format_amount(self.flops)} flops" if self.flops else ""
+        flops = f", {show_flops(self.flops, self.unknown_work)} flops" if self.flops or self.unknown_work else ""
         if self.is_total:
             return (
                 f"each of the {self.devices} devices does all of the work{flops}, and stores all of "
@@ -115,6 +118,7 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
         result_bytes=_sum_bytes(replicated_results),
         copies=copies,
         flops=sum(launch.total_flops for launch in launched),
+        unknown_work=list_unknown_work(launched),
     )
 
 

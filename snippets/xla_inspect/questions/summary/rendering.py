@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.answers import Hint, Table, name_scope, show_range, suggest, tell_unknown_work
+from xla_inspect.answers import Hint, Table, name_scope, show_flops, show_range, suggest, tell_unknown_work
 from xla_inspect.plural import plural
 from xla_inspect.questions.summary.finding import KINDS, LARGEST, Largest, Summary, TargetSummary
 from xla_inspect.targets import title
-from xla_inspect.units import format_amount, format_bytes, format_duration, format_seconds, shorten
+from xla_inspect.units import format_bytes, format_duration, format_seconds, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -138,7 +138,7 @@ def _show_needed(target: TargetSummary) -> str:
 
 
 def _show_flops(target: TargetSummary) -> str:
-    return _show(target.flops, format_amount) + (" + ?" if target.unknown_work and target.flops is not None else "")
+    return "?" if target.flops is None else show_flops(target.flops, target.unknown_work)
 
 
 def _count_collectives(target: TargetSummary) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -278,6 +279,11 @@ def test_a_fully_replicated_program_is_reported_as_not_sharded() -> None:
     text = " ".join(str(ask(product, (X, W), "cpu:8", {"x": 8}, (P(), P()))).split())
     assert "nothing is sharded: each of the 8 devices does all of the work" in text
     assert "stores all of the 2 arguments (320 KiB) and the result (64 KiB)" in text
+
+
+def test_replicated_work_that_is_not_known_is_reported_as_missing() -> None:
+    text = " ".join(str(ask(jnp.linalg.cholesky, (shape(64, 64),), "cpu:8", {"x": 8}, (P(),))).split())
+    assert re.search(r"each of the 8 devices does all of the work, [\d.]+ k \+ \? flops", text)
 
 
 def test_replicated_parameters_are_reported_next_to_a_sharded_batch() -> None:
