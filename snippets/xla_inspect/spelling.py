@@ -37,7 +37,7 @@ def list_nearest(name: str, names: Iterable[str], most: int = 1, likeness: float
 
 
 def suggest_name(name: str, names: Iterable[str], lead: str = "there are", most: int | None = None) -> str:
-    """Return `did you mean 'NAME'?`, or the text of `lead` and the known names, at most `most`, if none is near."""
+    """Return `did you mean 'NAME'?`; if no name is near, return `lead` with at most `most` of the known names."""
     names = [*names]
     if near := list_nearest(name, names):
         return f"did you mean {near[0]!r}?"

@@ -242,7 +242,7 @@ def _name_module(file: str) -> str:
 
 @lru_cache(maxsize=100)
 def _list_code(place: str, pattern: str, _stamps: int) -> frozenset[str]:
-    """Return what `_Search.add_code` adds, which is only looked for again if a stamp of the packages has changed."""
+    """Return the files that `_Search.add_code` adds; they are searched again if a file of the packages has changed."""
     path = Path(place)
     return frozenset(list_imported(path.glob(pattern) if path.is_dir() else [path]))
 

@@ -148,7 +148,13 @@ def _count_convolution(count: Count, instruction: Instruction) -> Work:
 
 
 def _convolve(kind: str, instruction: Instruction, shapes: tuple[Shape, Shape, Shape]) -> Work:
-    """Return the work of a convolution in a type, from the shapes of its input, kernel and result."""
+    """Return the work of a convolution.
+
+    Args:
+        kind: The element type in which it multiplies.
+        instruction: The convolution, or the library call that computes it.
+        shapes: The shapes of its input, its kernel and its result.
+    """
     pairs = count_multiplications(instruction.attributes, *(shape.dimensions for shape in shapes))
     target = instruction.custom_call_target or instruction.opcode
     return Work(unknown=(target,)) if pairs is None else _multiply(kind, pairs)

@@ -77,7 +77,7 @@ class Launched:
 
     @property
     def total_flops(self) -> int:
-        """The operations of all runs, without those that are not known."""
+        """The known operations of all runs."""
         return self.work.flops * self.launch.assumed_runs
 
     @property

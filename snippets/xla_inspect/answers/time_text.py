@@ -18,8 +18,13 @@ STATEMENT = "Times on the device are estimates by cost models, not measurements.
 
 
 def say_time(time: Estimate) -> str:
-    """Return an estimate with its range, as in `about 4.86 µs (2.6 to 10.1 µs)` or `at least about 5 µs`."""
-    return f"{'at least ' * time.is_least}about {show_time(time)}"
+    """Return an estimate with its range, as in `about 4.86 µs (2.6 to 10.1 µs)`.
+
+    If a part is not known, the text is as in `at least 2.6 µs (about 4.86 µs for the known parts)`.
+    """
+    if time.is_least:
+        return f"at least {format_seconds(time.low)} (about {format_seconds(time.likely)} for the known parts)"
+    return f"about {show_time(time)}"
 
 
 def show_time(time: Estimate | None) -> str:

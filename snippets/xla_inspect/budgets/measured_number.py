@@ -118,7 +118,10 @@ class Quantity:
         is_decided = self.number > limit or (self.number == limit and sign in {"<", ">="})
         if self._is_least and not is_decided:
             bound = f"{sign} {show_amount(limit, self.unit)}"
-            message = f"{self.name} of {self.of} is at least {self}, so nothing is known about {bound}"
+            message = (
+                f"{self.name} of {self.of} is not known in full: the known part is {self}, so {bound} can be neither "
+                "confirmed nor rejected"
+            )
             raise InspectError(message)
 
     def explain(self, sign: str, limit: float) -> str:

@@ -125,7 +125,7 @@ def _find_refusal(file: str) -> str:
     except RuntimeError as error:
         if match := re.search(r"was parsing (\d+):(\d+): error: (.*)", str(error)):
             line, column, reason = match.groups()
-            advice = "the installed XLA refuses this text; mend it or copy it again"
+            advice = "the installed XLA cannot parse this text; correct it, or copy it again from its source"
             return f"{file}: line {line}, column {column}: {reason}\n{advice}"
     return ""
 

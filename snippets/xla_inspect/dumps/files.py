@@ -205,7 +205,7 @@ class Files:
 
 
 def to_utf8(data: bytes) -> bytes:
-    """Return the UTF-8 of a text in UTF-16, as PowerShell writes it, and any other data unchanged."""
+    """Convert text in UTF-16, which PowerShell writes, to UTF-8; return any other data unchanged."""
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16", "replace").encode() if is_wide else data
 

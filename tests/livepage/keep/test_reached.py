@@ -195,9 +195,7 @@ def test_a_change_behind_a_cached_result_runs_each_page_that_uses_it(
     assert text in b
 
 
-def test_an_import_that_is_edited_while_the_process_runs_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edited_import_counts_in_the_same_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Own(Adapter):
         packages = ("tool",)
 

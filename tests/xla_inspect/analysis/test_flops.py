@@ -184,7 +184,7 @@ def test_a_library_convolution_whose_text_lacks_a_window_has_unknown_work() -> N
     assert count(text.replace(window[0], f"size={window[1]}")).unknown != ()
 
 
-def test_a_call_that_only_moves_data_is_no_work() -> None:
+def test_a_call_that_only_moves_data_counts_no_operations() -> None:
     assert count(read('f32[8] custom-call(%p0), custom_call_target="ConcatBitcast"', "f32[8]")) == Work()
 
 

@@ -43,7 +43,7 @@ def sum_layers(w: jax.Array, x: jax.Array) -> jax.Array:
     return jax.lax.scan(layer, x, w)[0].sum()  # loops
 
 
-def test_the_values_that_a_loop_carries_belong_to_the_loop_and_not_to_the_line_of_one_of_them() -> None:
+def test_the_values_that_a_loop_carries_have_the_line_of_the_loop() -> None:
     program = capture(jax.grad(sum_layers), jnp.zeros((4, 64, 64)), jnp.zeros((8, 64)), target="cpu", passes=False)
     numbers = {instruction: line.number for instruction, line in find_lines(program, program.module).items()}
     loops = [instruction for instruction in program.module.walk() if instruction.opcode == "while"]

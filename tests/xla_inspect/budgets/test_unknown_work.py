@@ -26,10 +26,8 @@ def test_a_bound_that_the_unknown_operations_of_a_call_can_break_is_not_kept() -
     assert not program.flops < counted
     assert program.flops >= counted
     for wrong in (f"< {10 * counted}", f"<= {counted}", f"> {10 * counted}"):
-        with pytest.raises(
-            InspectError, match=r"is at least .* \(without lapack_spotrf_ffi\), so nothing is known about"
-        ):
+        with pytest.raises(InspectError, match=r"known part is .* \(without lapack_spotrf_ffi\), so .* can be neither"):
             program.hold("flops", wrong)
-    with pytest.raises(InspectError, match="nothing is known about"):
+    with pytest.raises(InspectError, match="can be neither confirmed nor rejected"):
         assert program.flops < 10 * counted
     assert program.flops <= hold_call(jnp.linalg.cholesky, SQUARE).flops

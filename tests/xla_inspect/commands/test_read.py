@@ -112,7 +112,7 @@ def test_the_suggested_command_about_a_dump_of_unknown_hardware_runs(tmp_path: P
         ("{{,,1}}", "line 9, column 51: expects integer"),
     ],
 )
-def test_a_text_that_xla_refuses_is_no_error_of_the_tool(
+def test_a_text_that_xla_rejects_is_not_reported_as_an_error_of_the_tool(
     groups: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sum_of = "add {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n"

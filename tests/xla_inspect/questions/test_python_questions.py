@@ -36,7 +36,7 @@ def test_a_question_about_a_function_is_the_same_for_its_capture() -> None:
     assert str(summary(program)).startswith("layer: ")
 
 
-def test_work_that_is_not_known_is_said_to_be_missing() -> None:
+def test_unknown_work_is_reported_as_missing() -> None:
     program = capture(jnp.linalg.cholesky, jax.ShapeDtypeStruct((64, 64), jnp.float32), passes=False)
     sentence = "The flops leave out the operations of lapack_spotrf_ffi, which are not known."
     [target] = summary(program).targets

@@ -23,11 +23,11 @@ class Estimate:
 
     @classmethod
     def at_shares(cls, seconds: float, shares: tuple[float, float, float]) -> Estimate:
-        """Return the time of work.
+        """Return the estimated time of some work, with its range.
 
         Args:
-            seconds: The time at a peak rate.
-            shares: The shares of this rate that the work reaches: the best, the likely and the worst.
+            seconds: The time at the peak rate.
+            shares: The shares of the peak rate that the work reaches in the best, the likely and the worst case.
         """
         return cls(*(seconds / share for share in shares))
 
@@ -48,12 +48,12 @@ class Estimate:
         return Estimate(*ends, is_least=self.is_least or factor.is_least)
 
     def may_be(self, seconds: float) -> bool:
-        """Return whether a time is in the range, which has no end if a part is not known."""
+        """Return whether a time is in the range, which has no upper end if the time of a part is not known."""
         return self.low <= seconds and (self.is_least or seconds <= self.high)
 
 
 class RangedTime:
-    """A part of an answer whose time and range are four fields in JSON."""
+    """A part of an answer that writes a time to JSON as four fields, so that none of them is nested."""
 
     seconds: float | None
     low_seconds: float

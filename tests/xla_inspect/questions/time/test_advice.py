@@ -112,7 +112,8 @@ def test_a_custom_call_of_unknown_work_counts_its_traffic_and_is_reported() -> N
     assert not any(kind.is_least for kind in answer.kinds if kind is not unknown)
     assert answer.time.may_be(1000 * answer.high_seconds)
     assert not answer.time.may_be(answer.low_seconds / 2)
-    sentence = f"at least about {format_seconds(answer.seconds or 0)} ({format_seconds(answer.low_seconds)} or more)"
+    low, likely = format_seconds(answer.low_seconds), format_seconds(answer.seconds or 0)
+    sentence = f"takes at least {low} (about {likely} for the known parts)"
     assert sentence in " ".join(str(answer).split())
 
 
