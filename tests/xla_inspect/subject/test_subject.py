@@ -203,6 +203,10 @@ def test_a_function_without_parameters_needs_no_arguments(example: str, tmp_path
     subject = read_function(Request(words=(f"{path}:ones",)))
     assert subject.call is not None
     assert (subject.call.args, {**subject.call.kwargs}) == ((), {})
+    # Arguments that were typed are passed on, so that JAX can say that there are too many.
+    other = read_function(Request(words=(f"{path}:ones",), args="f32[3]"))
+    assert other.call is not None
+    assert len(other.call.args) == 1
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
