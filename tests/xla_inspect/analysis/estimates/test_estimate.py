@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
+
 from xla_inspect.analysis.estimates import Estimate
 
 LEAST, WHOLE = Estimate(1, 2, 3, is_least=True), Estimate(2, 3, 4)
 
 
-def test_what_is_computed_from_an_estimate_without_upper_end_has_none() -> None:
-    assert LEAST + WHOLE == WHOLE + LEAST == Estimate(3, 5, 7, is_least=True)
-    assert LEAST.longer(WHOLE) == WHOLE.longer(LEAST) == Estimate(2, 3, 4, is_least=True)
-    assert [LEAST * 2, WHOLE * LEAST] == [Estimate(2, 4, 6, is_least=True), Estimate(2, 6, 12, is_least=True)]
-    assert WHOLE + WHOLE == WHOLE * 2 == Estimate(4, 6, 8)
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (LEAST + WHOLE, Estimate(3, 5, 7, is_least=True)),
+        (WHOLE + LEAST, Estimate(3, 5, 7, is_least=True)),
+        (LEAST.longer(WHOLE), Estimate(2, 3, 4, is_least=True)),
+        (WHOLE.longer(LEAST), Estimate(2, 3, 4, is_least=True)),
+        (LEAST * 2, Estimate(2, 4, 6, is_least=True)),
+        (WHOLE * LEAST, Estimate(2, 6, 12, is_least=True)),
+        (WHOLE * 2, Estimate(4, 6, 8)),
+    ],
+)
+def test_what_is_computed_from_an_estimate_without_upper_end_has_none(result: Estimate, expected: Estimate) -> None:
+    assert result == expected
 
 
 def test_a_time_may_be_longer_than_an_estimate_without_upper_end() -> None:
